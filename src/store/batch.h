@@ -4,13 +4,14 @@
 // An atomic set of absolute changes to the store, in order. The same bytes
 // travel in a log frame and, after the frame's sync, go into the store, so
 // that replaying a frame is applying its batch again
-// (docs/format/frame.md describes the encoding).
+// (docs/format/store.md describes the encoding).
 //
 // Threading: a batch belongs to one thread.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 
@@ -24,7 +25,7 @@ class Batch {
 
   void Put(std::string_view key, std::string_view value);
   void Delete(std::string_view key);
-  /// Deletes every key in [from, to).
+  /// Deletes every key in [from, to); an empty range adds nothing.
   void DeleteRange(std::string_view from, std::string_view to);
 
   /// Receives the changes of a batch in the order they were added.

@@ -36,8 +36,8 @@ enum class ReadMode : std::uint8_t {
 struct ScanRange {
   std::string from;
   std::string to;
-  std::size_t rows_max = 0;    // required, > 0
-  std::size_t bytes_max = 0;   // keys and values; 0 means no bound; one row is always given
+  std::size_t rows_max = 0;   // required, > 0
+  std::size_t bytes_max = 0;  // keys and values; 0 means no bound; one row is always given
 };
 
 /// Gets each row in key order. Return false to stop early.
