@@ -37,9 +37,14 @@ struct Options {
   std::uint64_t flush_log_bytes = 64u << 20;  // design, section 4 rule 6
   Duration flush_interval = absl::Seconds(30);
   Duration seal_after_idle = absl::Milliseconds(100);
+  /// Below this many free bytes on the log's device new work is refused (rule 5).
+  std::uint64_t free_bytes_reserve = 128u << 20;
 };
 
-/// Where attempts go. `Start` must not block; `finished` is called once, from any thread.
+/// Where attempts go. `Start` must not block; `finished` is called at most once,
+/// from any thread, and never after the dispatcher was stopped: stop it before
+/// the engine is destroyed. An attempt whose `finished` is never called counts
+/// as dispatched without response after the next start.
 class Dispatcher {
  public:
   using Finished = absl::AnyInvocable<void(core::AttemptOutcome)>;

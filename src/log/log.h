@@ -55,18 +55,18 @@ struct RecoveryReport {
   std::uint64_t segments = 0;
   std::uint64_t frames_replayed = 0;
   std::uint64_t bytes_replayed = 0;
-  Position end = kBeginning;        // position of the last frame kept
-  std::uint64_t bytes_cut = 0;      // an unproven last frame that was dropped
-  std::string cut_reason;           // empty when nothing was cut
-  bool was_sealed = false;          // the log ended with a seal: a clean idle end
+  Position end = kBeginning;    // position of the last frame kept
+  std::uint64_t bytes_cut = 0;  // an unproven last frame that was dropped
+  std::string cut_reason;       // empty when nothing was cut
+  bool was_sealed = false;      // the log ended with a seal: a clean idle end
 };
 
 struct Usage {
-  std::uint64_t bytes = 0;          // of all segments, as allocated
+  std::uint64_t bytes = 0;  // of all segments, as allocated
   std::uint64_t segments = 0;
-  Position first = kBeginning;      // position of the oldest frame still held
+  Position first = kBeginning;  // position of the oldest frame still held
   Position end = kBeginning;
-  bool is_space_low = false;        // the reserve could not be refilled
+  bool is_space_low = false;  // the reserve could not be refilled
 };
 
 /// Called for each frame after `applied`, oldest first.
@@ -77,7 +77,8 @@ class Log {
   /// Opens or creates the log in `dir`, which must exist. Frames after
   /// `applied` (the store's applied position) are given to `replay`. The tail
   /// is rewritten and synced, the folder too, before this returns, since pages
-  /// read after a kill may never have reached the disk.
+  /// read after a kill may never have reached the disk; only then is `replay`
+  /// called, so that the store never gets what the disk does not hold.
   /// Errors: DATA_LOSS for damage that a later frame, a seal or `applied`
   /// proves to have been synced, and for an `applied` beyond the log's end; the
   /// message says what is lost and how to go on. FAILED_PRECONDITION for a
@@ -104,11 +105,19 @@ class Log {
   virtual Status DropBefore(Position position) = 0;
 
   /// Keeps every segment that exists now until the pin is destroyed; gives the
-  /// file names (in `dir`) in order, for a backup.
+  /// files (in `dir`) in order, for a backup. A complete file never changes again
+  /// and may be linked; the last one is still written to: copy its first
+  /// `synced_bytes`, which end with a synced frame and open as a log of their own
+  /// (what follows in a copy counts as zeros).
+  struct PinnedFile {
+    std::string name;
+    std::uint64_t synced_bytes = 0;
+    bool is_complete = false;
+  };
   class Pin {
    public:
     virtual ~Pin() = default;
-    [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
+    [[nodiscard]] virtual const std::vector<PinnedFile>& files() const = 0;
   };
   virtual std::unique_ptr<Pin> PinSegments() = 0;
 

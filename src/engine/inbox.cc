@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/inbox.h"
+
+#include <chrono>
+
+namespace sluice::engine {
+namespace {
+
+std::size_t BytesOf(const Command& command) {
+  const auto* create = std::get_if<CreateTask>(&command);
+  if (create == nullptr) return 256;
+  return 256 + create->task.request.body.size() + create->task.request.url.size();
+}
+
+}  // namespace
+
+Inbox::Refusal Inbox::PutCommand(Command& command, Done& done) {
+  const std::size_t bytes = BytesOf(command);
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return Refusal::kClosed;
+  if (commands_.size() >= commands_max_ || command_bytes_ + bytes > bytes_max_) {
+    return Refusal::kFull;
+  }
+  command_bytes_ += bytes;
+  commands_.push_back({std::move(command), std::move(done)});
+  if (wants_commands_) WakeLocked();
+  return Refusal::kNone;
+}
+
+void Inbox::PutAnswer(Answer answer) {
+  const std::lock_guard lock(mutex_);
+  answers_.push_back(std::move(answer));
+  WakeLocked();
+}
+
+void Inbox::Wake() {
+  const std::lock_guard lock(mutex_);
+  is_woken_ = true;
+  WakeLocked();
+}
+
+void Inbox::Close() {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+}
+
+void Inbox::WakeLocked() {
+  if (!is_waiting_) return;
+  is_waiting_ = false;
+  changed_.notify_one();
+}
+
+Inbox::Taken Inbox::Take(bool wants_commands, Duration timeout) {
+  std::unique_lock lock(mutex_);
+  wants_commands_ = wants_commands;
+  const auto is_ready = [&] {
+    return is_woken_ || !answers_.empty() || (wants_commands && !commands_.empty());
+  };
+  if (!is_ready() && timeout > absl::ZeroDuration()) {
+    is_waiting_ = true;
+    changed_.wait_for(lock, absl::ToChronoMicroseconds(timeout), is_ready);
+    is_waiting_ = false;
+  }
+  is_woken_ = false;
+  Taken taken;
+  taken.answers.swap(answers_);
+  if (wants_commands) {
+    taken.commands.swap(commands_);
+    command_bytes_ = 0;
+  }
+  return taken;
+}
+
+std::size_t Inbox::command_count() const {
+  const std::lock_guard lock(mutex_);
+  return commands_.size();
+}
+
+}  // namespace sluice::engine
