@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/http_headers.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sluice {
+namespace {
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool HasPrefix(std::string_view name, std::string_view prefix) {
+  return name.size() >= prefix.size() && IsSameHeader(name.substr(0, prefix.size()), prefix);
+}
+
+// Expect is here because whoever frames the message on a connection must be
+// the one who waits for the interim answer.
+constexpr std::array<std::string_view, 13> kServiceNames = {
+    "host",       "content-length",   "user-agent",         "connection",
+    "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization",
+    "te",         "trailer",          "transfer-encoding",  "upgrade",
+    "expect",
+};
+
+constexpr std::array<std::string_view, 3> kServicePrefixes = {
+    "x-cloudtasks-",
+    "x-google-",
+    "x-appengine-",
+};
+
+}  // namespace
+
+bool IsSameHeader(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return Lower(x) == Lower(y); });
+}
+
+bool IsServiceHeader(std::string_view name) {
+  return std::any_of(kServiceNames.begin(), kServiceNames.end(),
+                     [&](std::string_view owned) { return IsSameHeader(name, owned); }) ||
+         std::any_of(kServicePrefixes.begin(), kServicePrefixes.end(),
+                     [&](std::string_view prefix) { return HasPrefix(name, prefix); });
+}
+
+bool IsValidHeaderName(std::string_view name) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (Lower(c) >= 'a' && Lower(c) <= 'z') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
+bool IsValidHeaderValue(std::string_view value) {
+  return std::all_of(value.begin(), value.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+  });
+}
+
+}  // namespace sluice
