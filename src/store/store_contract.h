@@ -10,12 +10,12 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "store/all_rows.h"
 #include "store/store.h"
 
 namespace sluice::store {
@@ -31,21 +31,6 @@ class StoreBox {
   virtual std::string CheckpointDir() = 0;
   virtual StatusOr<std::unique_ptr<Store>> OpenCheckpoint(const std::string& dir) = 0;
 };
-
-using Rows = std::map<std::string, std::string>;
-
-/// Everything in the store.
-inline Rows AllRows(const Store& store) {
-  Rows rows;
-  const auto is_end = store.Scan({.from = "", .to = std::string(64, '\xff'), .rows_max = 1u << 24},
-                                 [&](std::string_view key, std::string_view value) {
-                                   EXPECT_TRUE(rows.emplace(key, value).second);
-                                   return true;
-                                 });
-  EXPECT_TRUE(is_end.ok()) << is_end.status();
-  EXPECT_TRUE(is_end.ok() && *is_end);
-  return rows;
-}
 
 class StoreContract : public testing::TestWithParam<std::function<std::unique_ptr<StoreBox>()>> {
  protected:
