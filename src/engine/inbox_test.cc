@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves the bounds of the inbox and that no wake-up is lost.
+#include "engine/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace sluice::engine {
+namespace {
+
+constexpr Duration kLong = absl::Seconds(60);  // longer than a test may take
+
+Command SomeCommand(std::size_t body_bytes = 0) {
+  CreateTask create;
+  create.task.request.body.assign(body_bytes, 'x');
+  return create;
+}
+
+Inbox::Refusal Put(Inbox& inbox, Command command) {
+  Done done = [](Reply) {};
+  return inbox.PutCommand(command, done);
+}
+
+TEST(Inbox, RefusesBeyondItsCountAndTakesAgainWhenEmptied) {
+  Inbox inbox(2, 1 << 20);
+  EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kFull);
+  EXPECT_EQ(inbox.Take(true, kLong).commands.size(), 2u);
+  EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+}
+
+TEST(Inbox, RefusesBeyondItsBytes) {
+  Inbox inbox(100, 10'000);
+  EXPECT_EQ(Put(inbox, SomeCommand(9'000)), Inbox::Refusal::kNone);
+  EXPECT_EQ(Put(inbox, SomeCommand(9'000)), Inbox::Refusal::kFull);
+}
+
+TEST(Inbox, AClosedInboxTakesAnswersOnly) {
+  Inbox inbox(2, 1 << 20);
+  inbox.Close();
+  EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kClosed);
+  inbox.PutAnswer(Committed{1});
+  EXPECT_EQ(inbox.Take(true, kLong).answers.size(), 1u);
+}
+
+TEST(Inbox, UnwantedCommandsStayWhileAnswersPass) {
+  Inbox inbox(2, 1 << 20);
+  ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  inbox.PutAnswer(Committed{1});
+  const Inbox::Taken taken = inbox.Take(false, kLong);
+  EXPECT_EQ(taken.answers.size(), 1u);
+  EXPECT_TRUE(taken.commands.empty());
+  EXPECT_EQ(inbox.command_count(), 1u);
+}
+
+TEST(Inbox, AWaitingLaneIsWokenByEachKindOfNews) {
+  Inbox inbox(2, 1 << 20);
+  for (int kind = 0; kind < 3; ++kind) {
+    std::thread other([&] {
+      if (kind == 0) inbox.PutAnswer(Committed{1});
+      if (kind == 1) EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+      if (kind == 2) inbox.Wake();
+    });
+    const Inbox::Taken taken = inbox.Take(true, kLong);
+    EXPECT_EQ(taken.answers.size() + taken.commands.size(), kind == 2 ? 0u : 1u);
+    other.join();
+  }
+}
+
+TEST(Inbox, ManyWritersLoseNothing) {
+  constexpr int kWriters = 4;
+  constexpr std::size_t kEach = 2'000;
+  Inbox inbox(kWriters * kEach, std::size_t{1} << 30);
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&] {
+      for (std::size_t i = 0; i < kEach; ++i)
+        ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+    });
+  }
+  std::size_t got = 0;
+  while (got < kWriters * kEach) got += inbox.Take(true, kLong).commands.size();
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(got, kWriters * kEach);
+}
+
+}  // namespace
+}  // namespace sluice::engine
