@@ -2,8 +2,7 @@
 #pragma once
 
 // The real store: one RocksDB with one column family and no write-ahead log,
-// since the log above it is the truth. Everything that is tuned about RocksDB is
-// tuned in rocksdb_store.cc, with the measurement that chose it.
+// since the log above it is the truth. How it is tuned is in rocksdb_options.cc.
 //
 // Threading: as `Store` says; RocksDB adds two background threads of its own.
 // Ownership: the folder is locked for as long as the store lives.
