@@ -9,7 +9,12 @@ option(SLUICE_CORE_ONLY "Build only what needs neither gRPC nor RocksDB (thread 
 
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SLUICE_CCACHE}")
+  # Paths below the build folder enter the hash relative to it, and the working
+  # folder not at all: one build's objects serve the other presets' builds.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    env "CCACHE_BASEDIR=${CMAKE_BINARY_DIR}" CCACHE_NOHASHDIR=1
+    "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+    "${SLUICE_CCACHE}")
 endif()
 find_program(SLUICE_MOLD mold)
 if(SLUICE_MOLD)
