@@ -4,7 +4,9 @@
 // What the core wants the world to do. Effects are plain values; the engine
 // lets one out only when the log position it was computed at is durable, and
 // answers it by calling the machine again. Loads change nothing outside and
-// may run at once.
+// may run at once. Each is answered exactly once; its answer shows at least
+// every change made before it was asked for, and may miss or show later ones:
+// the machine merges what happened meanwhile.
 
 #include <cstdint>
 #include <string>
@@ -54,8 +56,8 @@ struct FindPurged {
   std::size_t rows_max = 0;
 };
 
-/// Find tombstones of any queue that expire at or before `until`, soonest
-/// first. Answer: TaskMachine::TombstonesFound.
+/// Find tombstones of any queue that expire at or before `until` (which may lie
+/// ahead of now), soonest first. Answer: TaskMachine::TombstonesFound.
 struct FindTombstones {
   Time from;  // none lie before
   Time until;
@@ -65,7 +67,8 @@ struct FindTombstones {
 /// Why a task ended; for metrics, logs and the simulator's checks.
 enum class TaskEnd : std::uint8_t { kDone, kDeleted, kPurged, kExpired, kExhausted, kQueueDeleted };
 
-/// Something an observer counts. Not a request to the world.
+/// Something an observer counts. Not a request to the world. A deleted queue
+/// gives one with sequence zero, for all tasks it still had.
 struct TaskEnded {
   Incarnation queue = 0;
   Sequence sequence = 0;
@@ -82,7 +85,15 @@ struct Effects {
   std::vector<FindTombstones> tombstone_queries;
   std::vector<TaskEnded> ended;
 
-  void Clear() { *this = Effects{}; }
+  void Clear() {
+    attempts.clear();
+    window_loads.clear();
+    task_loads.clear();
+    oldest_queries.clear();
+    purged_queries.clear();
+    tombstone_queries.clear();
+    ended.clear();
+  }
 };
 
 }  // namespace sluice::core

@@ -29,26 +29,32 @@
 
 namespace sluice::core {
 
+/// A schedule time may pass its limit by this much: client clocks differ.
+inline constexpr Duration kScheduleAheadSlack = absl::Seconds(10);
+
 /// Server-wide settings of the task service.
 struct TaskLimits {
-  double dispatches_per_second_max = 500;         // highest rate a queue may ask for
-  std::int32_t concurrent_dispatches_max = 5000;  // highest concurrency a queue may ask for
-  Duration schedule_ahead_max = absl::Hours(720);
+  double dispatches_per_second_max = 500;          // highest rate a queue may ask for
+  std::int32_t concurrent_dispatches_max = 5000;   // highest concurrency a queue may ask for
+  Duration schedule_ahead_max = absl::Hours(720);  // with kScheduleAheadSlack on top
   Duration queue_name_reservation = absl::ZeroDuration();  // after DeleteQueue (spec 2.6)
   std::size_t queues_max = 10'000;
-  std::size_t window_rows_max = 1024;            // schedule entries in memory, each queue
-  std::size_t window_rows_low = 256;             // below this the next part is loaded
-  std::size_t prefetch_rows_max = 32;            // bodies loaded ahead, each queue
-  std::int32_t in_flight_max = 5000;             // attempts of all queues together
-  std::size_t in_flight_bytes_max = 256u << 20;  // bodies of those attempts
-  std::size_t purge_rows_max = 256;              // tasks cleaned away in one step
+  std::size_t window_rows_max = 1024;  // schedule entries in memory, each queue
+  std::size_t window_rows_low = 256;   // below this the next part is loaded
+  std::size_t prefetch_rows_max = 32;  // bodies loaded ahead, each queue
+  std::int32_t in_flight_max = 5000;   // attempts of all queues together
+  std::size_t in_flight_bytes_max = 256u
+                                    << 20;  // bodies of those attempts; none starts from here on
+  std::size_t purge_rows_max = 256;         // tasks cleaned away in one step
 };
 
 /// Changes to a queue's settings. Unset members stay as they are; the front has
-/// put the service default where a client cleared a field.
+/// put the service default where a client cleared a field. A zero rate,
+/// concurrency or number of attempts means the service default (spec 2.1).
 struct QueuePatch {
   std::optional<double> max_dispatches_per_second;
-  /// Unset: derived from the rate, as v2 always does (spec 1.8).
+  /// Unset: derived from the rate when the queue is new or the patch sets the
+  /// rate, else kept (spec 1.8). Zero: derived, whatever the patch sets.
   std::optional<std::int32_t> max_burst_size;
   std::optional<std::int32_t> max_concurrent_dispatches;
   std::optional<std::int32_t> max_attempts;
@@ -155,6 +161,8 @@ class TaskMachine {
   /// Errors: NOT_FOUND for the queue; ALREADY_EXISTS for a live or reserved
   /// name; INVALID_ARGUMENT for a schedule time too far ahead.
   StatusOr<Task> CreateTask(const QueueName& queue, const NewTask& task, Time now);
+  /// The same; `task` is moved from on success and left as it was otherwise.
+  StatusOr<Task> CreateTask(const QueueName& queue, NewTask&& task, Time now);
   /// Errors: NOT_FOUND, saying whether the task ended or never was.
   StatusOr<Task> GetTask(const TaskName& name, Time now);
   Status DeleteTask(const TaskName& name, Time now);

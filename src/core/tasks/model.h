@@ -8,6 +8,7 @@
 // Sources of the rules: ../shared/spec/cloud-tasks-service.md, sections named
 // at the fields.
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -158,14 +159,23 @@ struct NameEntry {
 struct ScheduleKey {
   Time time;
   Sequence sequence = 0;
-  friend auto operator<=>(const ScheduleKey&, const ScheduleKey&) = default;
+  friend bool operator==(const ScheduleKey&, const ScheduleKey&) = default;
+  friend std::strong_ordering operator<=>(const ScheduleKey& a, const ScheduleKey& b) {
+    if (a.time != b.time)
+      return a.time < b.time ? std::strong_ordering::less : std::strong_ordering::greater;
+    return a.sequence <=> b.sequence;
+  }
 };
 
 /// Kept for each queue, rewritten when it changed in a frame.
 struct QueueCounters {
   std::uint64_t task_count = 0;                // live tasks, purged ones excluded
-  Sequence body_floor = 0;                     // no live body lies below
-  Time schedule_floor = absl::InfinitePast();  // no schedule entry lies before
+  Sequence body_floor = 0;                     // no body lies below, purged ones included
+  Time schedule_floor = absl::InfinitePast();  // no live task's schedule entry lies before
+  /// Lowest sequence whose generated id a user chose as a task's name before
+  /// the sequence was reached; zero: none. Ids generated from it on need a look
+  /// at the name index (task_id.h).
+  Sequence lookalike_floor = 0;
   friend bool operator==(const QueueCounters&, const QueueCounters&) = default;
 };
 
