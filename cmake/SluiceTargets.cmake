@@ -19,10 +19,6 @@ function(sluice_executable name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} sluice_flags)
-  if(name STREQUAL "sluice")
-    # The product itself is found without knowing the tree: build/sluice.
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
-  endif()
 endfunction()
 
 function(sluice_test name)

@@ -64,6 +64,17 @@ class TidyTest(unittest.TestCase):
         self.assert_clean({"src/engine/a.cc": "// never sleep(1) here\nauto y = create_time(0); z.time(0);\n"},
                           "banned-call")
 
+    def test_tests_may_do_what_their_place_needs(self):
+        deadline = "auto x = std::chrono::system_clock::now();\n"
+        self.assert_clean({"src/front/a_test.cc": deadline}, "banned-call")
+        self.assert_found({"src/core/a_test.cc": deadline}, "banned-call", "clock")
+        self.assert_clean({"src/log/a_test.cc": 'x = getenv("SLUICE_SOAK_ROUNDS");\n'}, "banned-call")
+        self.assert_found({"src/log/a_test.cc": 'x = getenv("DBG");\n'}, "banned-call", "environment")
+        self.assert_found({"src/log/a_test.cc": "sleep(1);\n"}, "banned-call", "sleeps")
+
+    def test_settings_enter_through_the_command_line(self):
+        self.assert_clean({"src/cli/a.cc": 'x = std::getenv("X");\n'}, "banned-call")
+
     def test_an_excuse_needs_a_reason(self):
         line = 'auto x = getenv("X");  // tidy: allow(banned-call)'
         self.assert_clean({"src/engine/a.cc": line + " read once at start\n"}, "banned-call")
