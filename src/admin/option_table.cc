@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/option_table.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -110,15 +112,26 @@ Option ChoiceOption(std::string_view key, std::string_view form,
           [=](ServerOptions o) { return std::string(names[static_cast<std::size_t>(access(o))]); }};
 }
 
-Status SetListen(ServerOptions& options, std::string_view text) {
-  std::vector<ListenAddress> addresses;
-  while (true) {
+/// Calls `take` with each part of a list with commas; an empty text is an empty list.
+template <class Take>
+Status ForEachPart(std::string_view text, const Take& take) {
+  while (!text.empty()) {
     const std::size_t comma = text.find(',');
-    SLUICE_ASSIGN_OR_RETURN(ListenAddress address, ListenAddress::Parse(text.substr(0, comma)));
-    addresses.push_back(std::move(address));
+    SLUICE_RETURN_IF_ERROR(take(text.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
   }
+  return {};
+}
+
+Status SetListen(ServerOptions& options, std::string_view text) {
+  std::vector<ListenAddress> addresses;
+  SLUICE_RETURN_IF_ERROR(ForEachPart(text, [&](std::string_view part) -> Status {
+    SLUICE_ASSIGN_OR_RETURN(ListenAddress address, ListenAddress::Parse(part));
+    addresses.push_back(std::move(address));
+    return {};
+  }));
+  if (addresses.empty()) return InvalidArgument("name at least one address, as HOST:PORT");
   options.listen = std::move(addresses);
   return {};
 }
@@ -130,6 +143,22 @@ std::string ShowListen(const ServerOptions& options) {
     text += address.ToString();
   }
   return text;
+}
+
+Status SetAcceptLogLoss(ServerOptions& options, std::string_view text) {
+  std::vector<log::Position> positions;
+  SLUICE_RETURN_IF_ERROR(ForEachPart(text, [&](std::string_view part) -> Status {
+    SLUICE_ASSIGN_OR_RETURN(const std::int64_t position,
+                            ParseInteger(part, 0, std::numeric_limits<std::int64_t>::max()));
+    positions.push_back(static_cast<log::Position>(position));
+    return {};
+  }));
+  options.accept_log_loss = std::move(positions);
+  return {};
+}
+
+std::string ShowAcceptLogLoss(const ServerOptions& options) {
+  return fmt::format("{}", fmt::join(options.accept_log_loss, ","));
 }
 
 Option FlagOnly(Option option) {

@@ -41,6 +41,7 @@ struct ServerOptions {
   std::string data_dir = "sluice-data";
   bool in_memory = false;
   log::Durability durability = log::Durability::kSync;
+  std::vector<log::Position> accept_log_loss;  // named by a message about damage
   Duration shutdown_grace = absl::Seconds(10);
   bool virtual_time = false;
   bool enable_fault_injection = false;

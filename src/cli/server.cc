@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/server.h"
+
+#include <grpcpp/impl/service_type.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "admin/faults.h"
+#include "cli/process_figures.h"
+#include "cli/version.h"
+#include "env/sim/file_system.h"
+#include "front/tasks/grpc_v2.h"
+#include "store/model_store.h"
+#include "store/rocksdb_store.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr std::string_view kMemoryLogDir = "log";
+/// Attempts beyond the limit that calls to RunTask may start.
+constexpr std::size_t kForcedAttemptsMax = 5000;
+
+/// A number nobody can foresee, for names that must never repeat.
+std::uint64_t Unforeseeable() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+ExitCode DataExitCode(const Status& status) {
+  const bool is_damage = absl::IsDataLoss(status) || absl::IsFailedPrecondition(status);
+  return is_damage ? ExitCode::kDataDamaged : ExitCode::kFailure;
+}
+
+dispatch::HttpClient::Options DispatchOptions(const admin::ServerOptions& options) {
+  dispatch::HttpClient::Options dispatch;
+  dispatch.transfer.is_tls_verified = !options.dispatch_skip_tls_verification;
+  dispatch.transfer.redirects_max = options.dispatch_follow_redirects ? dispatch::kRedirectsMax : 0;
+  dispatch.in_flight_max =
+      static_cast<std::size_t>(options.limits.in_flight_max) + kForcedAttemptsMax;
+  return dispatch;
+}
+
+std::vector<std::string> MethodNames() {
+  std::vector<std::string> names;
+  for (const front::Method& method : front::TasksServiceV2::Methods()) {
+    names.emplace_back(method.name);
+  }
+  return names;
+}
+
+void LogApplied(const admin::ApplyReport& report, admin::Logger& log) {
+  for (const admin::QueueChange& change : report.changes) {
+    const bool is_new = change.kind == admin::QueueChange::Kind::kCreated;
+    log.Info(is_new ? "queue_created" : "queue_updated",
+             {{"queue", change.name.ToString()},
+              {"changes", fmt::format("{}", fmt::join(change.details, ", "))}});
+  }
+  for (const std::string& failure : report.failures) {
+    log.Error("queue_not_applied", {{"reason", failure}});
+  }
+}
+
+}  // namespace
+
+Server::Server(const Settings& settings, admin::Logger& log, env::Clock& system_clock,
+               env::FileSystem& files)
+    : options_(settings.options),
+      log_(log),
+      system_clock_(system_clock),
+      files_(files),
+      start_time_(system_clock.Now()),
+      clock_(&system_clock),
+      rpc_metrics_(front::TasksServiceV2::Methods()) {}
+
+Server::~Server() { Stop(); }
+
+std::variant<std::unique_ptr<Server>, Failure> Server::Start(const Settings& settings,
+                                                             admin::Logger& log,
+                                                             env::Clock& system_clock,
+                                                             env::FileSystem& files) {
+  std::unique_ptr<Server> server(new Server(settings, log, system_clock, files));
+  if (auto failure = server->OpenEngine()) return *std::move(failure);
+  if (auto failure = server->ApplyDeclaredQueues(settings.config)) return *std::move(failure);
+  if (auto failure = server->OpenFront()) return *std::move(failure);
+  return server;
+}
+
+std::optional<Failure> Server::OpenData(engine::Engine::Dependencies* dependencies) {
+  if (options_.in_memory) {
+    memory_files_ = std::make_unique<env::SimFileSystem>(/*seed=*/0);
+    dependencies->files = memory_files_.get();
+    dependencies->log_dir = std::string(kMemoryLogDir);
+    dependencies->store = std::make_unique<store::ModelStore>();
+    const Status status = memory_files_->CreateDirectory(dependencies->log_dir);
+    SLUICE_CHECK(status.ok(), Message(status));
+    return std::nullopt;
+  }
+  auto opened = DataDirectory::Open(files_, options_.data_dir);
+  if (auto* failure = std::get_if<Failure>(&opened)) return std::move(*failure);
+  data_.emplace(std::get<DataDirectory>(std::move(opened)));
+  StatusOr<std::unique_ptr<store::Store>> store = store::OpenRocksDb({.path = data_->store_dir()});
+  if (!store.ok()) {
+    const ExitCode code = absl::IsFailedPrecondition(store.status()) ? ExitCode::kDataInUse
+                                                                     : DataExitCode(store.status());
+    return Failure{code, fmt::format("store {}: {}", data_->store_dir(), Message(store.status()))};
+  }
+  dependencies->files = &files_;
+  dependencies->log_dir = data_->log_dir();
+  dependencies->store = *std::move(store);
+  return std::nullopt;
+}
+
+std::optional<Failure> Server::OpenEngine() {
+  engine::Engine::Dependencies dependencies;
+  if (auto failure = OpenData(&dependencies)) return failure;
+  if (options_.virtual_time) {
+    virtual_clock_ = std::make_unique<env::VirtualClock>(start_time_);
+    clock_ = virtual_clock_.get();
+  }
+  log_executor_ = std::make_unique<env::ThreadExecutor>();
+  dispatcher_ = std::make_unique<dispatch::TaskDispatcher>(DispatchOptions(options_));
+  dependencies.clock = clock_;
+  dependencies.dispatcher = dispatcher_.get();
+  dependencies.random_seed = Unforeseeable();
+
+  engine::Options engine;
+  engine.limits = options_.limits;
+  engine.log.durability = options_.durability;
+  engine.log.executor = log_executor_.get();
+  engine.log.clock = &system_clock_;
+  engine.log.new_log_id = Unforeseeable();
+  engine.log.accept_loss_at = options_.accept_log_loss;
+  StatusOr<std::unique_ptr<engine::Engine>> opened =
+      engine::Engine::Open(engine, std::move(dependencies), &recovery_);
+  if (!opened.ok()) {
+    const std::string where = options_.in_memory ? "memory" : options_.data_dir;
+    return Failure{DataExitCode(opened.status()),
+                   fmt::format("data in {}: {}", where, Message(opened.status()))};
+  }
+  engine_ = *std::move(opened);
+  if (virtual_clock_ != nullptr) {
+    clock_registration_ = virtual_clock_->OnAdvance([this] { engine_->ClockMoved(); });
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> Server::ApplyDeclaredQueues(const admin::Config& config) {
+  applied_ = admin::ApplyQueues(config, *engine_);
+  LogApplied(applied_, log_);
+  if (applied_.failures.empty()) return std::nullopt;
+  return Failure{ExitCode::kFailure, fmt::format("{}", fmt::join(applied_.failures, "\n"))};
+}
+
+std::optional<Failure> Server::OpenFront() {
+  if (options_.enable_fault_injection) {
+    faults_ = std::make_unique<admin::FaultInjector>(options_.fault_seed, MethodNames());
+  }
+  worker_ = std::make_unique<env::ThreadExecutor>();
+  backup_worker_ = std::make_unique<env::ThreadExecutor>();
+
+  admin::HttpApi::Dependencies api;
+  api.engine = engine_.get();
+  api.clock = clock_;
+  api.virtual_clock = virtual_clock_.get();
+  api.faults = faults_.get();
+  api.figures = [this] { return Figures(); };
+  api.worker = worker_.get();
+  api.backup_worker = backup_worker_.get();
+  api.log = &log_;
+  api_ = std::make_unique<admin::HttpApi>(std::move(api));
+
+  front::TasksServiceV2::Dependencies tasks;
+  tasks.engine = engine_.get();
+  tasks.clock = clock_;
+  tasks.gate = faults_.get();
+  tasks.observer = &rpc_metrics_;
+  tasks_ = std::make_unique<front::TasksServiceV2>(tasks);
+  tasks_grpc_ = front::MakeTasksGrpcV2(tasks_.get());
+
+  front::net::ServerOptions net;
+  net.listen.clear();
+  for (const admin::ListenAddress& address : options_.listen) {
+    net.listen.push_back(address.ToString());
+  }
+  if (!options_.tls_cert.empty()) {
+    net.tls = front::net::TlsFiles{options_.tls_cert, options_.tls_key};
+  }
+  net.is_remote_plaintext_allowed = options_.allow_plaintext_remote;
+  net.drain_deadline = options_.shutdown_grace;
+  front::net::GrpcServices services;
+  services.services = {tasks_grpc_.get()};
+  StatusOr<std::unique_ptr<front::net::Server>> started =
+      front::net::Server::Start(net, services, api_.get());
+  if (!started.ok()) {
+    const bool is_usage =
+        absl::IsInvalidArgument(started.status()) || absl::IsFailedPrecondition(started.status());
+    return Failure{is_usage ? ExitCode::kUsage : ExitCode::kFailure,
+                   std::string(Message(started.status()))};
+  }
+  net_ = *std::move(started);
+  net_->SetServing(true);
+  api_->SetPhase(admin::HttpApi::Phase::kReady);
+  return std::nullopt;
+}
+
+admin::MetricsInput Server::Figures() const {
+  admin::MetricsInput input;
+  input.dispatch = dispatcher_->Metrics();
+  input.connections = net_->stats();
+  input.rpcs = rpc_metrics_.Read();
+  input.rpcs_open = rpc_metrics_.open_count();
+  if (faults_ != nullptr) input.fault_calls_held = faults_->held_count();
+  input.process = ReadProcessFigures(start_time_);
+  input.version = kVersion;
+  return input;
+}
+
+void Server::Reload(const Settings& settings) {
+  for (const std::string& key : Differences(options_, settings.options)) {
+    log_.Warn("option_needs_restart", {{"key", key}});
+  }
+  const admin::ApplyReport report = admin::ApplyQueues(settings.config, *engine_);
+  LogApplied(report, log_);
+  log_.Info("queues_reloaded", {{"summary", admin::Summary(report)}});
+}
+
+void Server::Stop() {
+  if (std::exchange(is_stopped_, true)) return;
+  if (api_ != nullptr) api_->SetPhase(admin::HttpApi::Phase::kStopping);
+  if (net_ != nullptr) net_->SetServing(false);
+  // Calls held back by faults would only use up the grace.
+  if (faults_ != nullptr) faults_->Stop();
+  if (net_ != nullptr) net_->Stop();
+  backup_worker_.reset();
+  clock_registration_.Reset();
+  if (engine_ != nullptr) engine_->Stop(options_.shutdown_grace);
+  // Answers of the engine's last commands are rendered before their reader goes.
+  worker_.reset();
+  // No outcome may arrive at an engine that is gone.
+  if (dispatcher_ != nullptr) dispatcher_->Stop(absl::ZeroDuration());
+  net_.reset();
+  tasks_grpc_.reset();
+  tasks_.reset();
+  api_.reset();
+  engine_.reset();
+  dispatcher_.reset();
+  log_executor_.reset();
+}
+
+}  // namespace sluice::cli
