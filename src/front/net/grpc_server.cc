@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/net/grpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace sluice::front::net {
+namespace {
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+using grpc::ServerBuilder;
+
+// Reflection is gRPC's one synchronous service here: each open reflection
+// stream holds a thread, so their number is bounded.
+constexpr int kReflectionThreadsMax = 8;
+
+int Millis(Duration d) {
+  return static_cast<int>(std::clamp<std::int64_t>(absl::ToInt64Milliseconds(d), 0, INT32_MAX));
+}
+
+// Both switches are global to the process and must come before the first builder.
+void EnableHealthAndReflection() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+}
+
+void SetChannelArguments(const GrpcOptions& options, ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(options.receive_bytes_max);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, options.metadata_bytes_max);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             Millis(options.handshake_deadline));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(options.keepalive_time));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(options.keepalive_timeout));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // our own: no maximum
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             Millis(options.client_ping_interval_min));
+}
+
+std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsMaterial& tls) {
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  options.pem_key_cert_pairs.push_back({tls.private_key_pem, tls.certificate_chain_pem});
+  return grpc::SslServerCredentials(options);
+}
+
+}  // namespace
+
+struct GrpcServer::State {
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Acceptor> cleartext;
+  std::unique_ptr<Acceptor> tls;
+  std::once_flag shutdown;
+};
+
+StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcOptions& options,
+                                                        const TlsMaterial* tls,
+                                                        const GrpcServices& services) {
+  EnableHealthAndReflection();
+  ServerBuilder builder;
+  SetChannelArguments(options, builder);
+  grpc::ResourceQuota quota("sluice_front");
+  quota.Resize(options.memory_bytes_max);
+  quota.SetMaxThreads(kReflectionThreadsMax);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(ServerBuilder::MAX_POLLERS, 1);
+  for (grpc::Service* service : services.services) builder.RegisterService(service);
+  if (services.generic != nullptr) builder.RegisterCallbackGenericService(services.generic);
+
+  auto state = std::make_unique<State>();
+  constexpr auto kFromFd = ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
+  state->cleartext = builder.experimental().AddExternalConnectionAcceptor(
+      kFromFd, grpc::InsecureServerCredentials());
+  if (tls != nullptr) {
+    state->tls =
+        builder.experimental().AddExternalConnectionAcceptor(kFromFd, TlsCredentials(*tls));
+  }
+  state->server = builder.BuildAndStart();
+  if (state->server == nullptr) {
+    return InvalidArgument(
+        "gRPC server did not start: it refuses the certificate, or a service is registered twice");
+  }
+  std::unique_ptr<GrpcServer> server(new GrpcServer(std::move(state)));
+  server->SetServing(false);
+  return server;
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
+
+void GrpcServer::Serve(AcceptedConnection connection) {
+  Acceptor* const acceptor = connection.is_tls ? state_->tls.get() : state_->cleartext.get();
+  SLUICE_CHECK(acceptor != nullptr, "a TLS connection was handed over without a certificate");
+  Acceptor::NewConnectionParameters parameters;
+  parameters.listener_fd = connection.listener_fd;
+  parameters.fd = connection.fd.Release();
+  acceptor->HandleNewConnection(&parameters);
+}
+
+void GrpcServer::SetServing(bool is_serving) {
+  state_->server->GetHealthCheckService()->SetServingStatus(is_serving);
+}
+
+void GrpcServer::Shutdown(Duration within) {
+  std::call_once(state_->shutdown, [&] {
+    // The monotonic clock: an operator who sets the time must not cut a drain.
+    const gpr_timespec span = gpr_time_from_millis(Millis(within), GPR_TIMESPAN);
+    state_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
+  });
+}
+
+}  // namespace sluice::front::net

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/tasks/queue_codec.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "front/errors.h"
+#include "front/tasks/time_codec.h"
+
+namespace sluice::front {
+namespace {
+
+namespace v2 = google::cloud::tasks::v2;
+
+// How a span is kept (spec 2.1): the documents say whole seconds for all three,
+// the service's own default of 0.1 s says otherwise for the intervals.
+enum class Precision { kMicros, kSeconds };
+
+Duration Truncate(Duration span, Precision precision) {
+  return absl::Trunc(span,
+                     precision == Precision::kMicros ? absl::Microseconds(1) : absl::Seconds(1));
+}
+
+// Nothing when the field is unset or zero, which mean the same to this API.
+// Errors: INVALID_ARGUMENT for a negative span.
+StatusOr<std::optional<Duration>> ReadSpan(bool is_set, const google::protobuf::Duration& in,
+                                           Precision precision, std::string_view field) {
+  if (!is_set) return std::optional<Duration>();
+  SLUICE_ASSIGN_OR_RETURN(const Duration span, DecodeSpan(in, field));
+  if (span < absl::ZeroDuration()) {
+    return AtField(field, InvalidArgument("{} is {}; it cannot be negative", field,
+                                          absl::FormatDuration(span)));
+  }
+  const Duration kept = Truncate(span, precision);
+  return kept == absl::ZeroDuration() ? std::optional<Duration>() : kept;
+}
+
+struct RetrySpans {
+  std::optional<Duration> max_retry_duration;
+  std::optional<Duration> min_backoff;
+  std::optional<Duration> max_backoff;
+};
+
+StatusOr<RetrySpans> ReadSpans(const v2::RetryConfig& in, std::string_view parent) {
+  const auto path = [parent](std::string_view leaf) { return fmt::format("{}.{}", parent, leaf); };
+  RetrySpans spans;
+  SLUICE_ASSIGN_OR_RETURN(spans.max_retry_duration,
+                          ReadSpan(in.has_max_retry_duration(), in.max_retry_duration(),
+                                   Precision::kSeconds, path("max_retry_duration")));
+  SLUICE_ASSIGN_OR_RETURN(spans.min_backoff, ReadSpan(in.has_min_backoff(), in.min_backoff(),
+                                                      Precision::kMicros, path("min_backoff")));
+  SLUICE_ASSIGN_OR_RETURN(spans.max_backoff, ReadSpan(in.has_max_backoff(), in.max_backoff(),
+                                                      Precision::kMicros, path("max_backoff")));
+  return spans;
+}
+
+// An empty message asks for nothing: the command line tool sends one to clear
+// what was never set. The host is output only.
+bool AsksForRouting(const v2::AppEngineRouting& routing) {
+  return !routing.service().empty() || !routing.version().empty() || !routing.instance().empty();
+}
+
+Status RefuseUnbuilt(const v2::Queue& queue, const FieldSelection& selection) {
+  if (selection.Touches("app_engine_routing_override") &&
+      AsksForRouting(queue.app_engine_routing_override())) {
+    return AtField("queue.app_engine_routing_override",
+                   Unimplemented("queue.app_engine_routing_override: App Engine targets are not "
+                                 "supported by this server"));
+  }
+  if (selection.Touches("http_target") && queue.http_target().ByteSizeLong() > 0) {
+    return AtField("queue.http_target", Unimplemented("queue.http_target: a target for the whole "
+                                                      "queue is not supported by this server"));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+T OrDefault(T value, T unset_default) {
+  return value == T{} ? unset_default : value;
+}
+
+void EncodeState(core::QueueState state, v2::Queue* out) {
+  switch (state) {
+    case core::QueueState::kRunning:
+      return out->set_state(v2::Queue::RUNNING);
+    case core::QueueState::kPaused:
+      return out->set_state(v2::Queue::PAUSED);
+    case core::QueueState::kDisabled:
+      return out->set_state(v2::Queue::DISABLED);
+  }
+}
+
+}  // namespace
+
+StatusOr<core::QueuePatch> DecodeQueueSettings(const v2::Queue& queue,
+                                               const FieldSelection& selection) {
+  SLUICE_RETURN_IF_ERROR(RefuseUnbuilt(queue, selection));
+  static const core::QueueConfig kDefaults;
+  core::QueuePatch patch;
+
+  const v2::RateLimits& rate = queue.rate_limits();
+  if (selection.Includes("rate_limits.max_dispatches_per_second")) {
+    if (!std::isfinite(rate.max_dispatches_per_second())) {
+      return AtField("queue.rate_limits.max_dispatches_per_second",
+                     InvalidArgument("queue.rate_limits.max_dispatches_per_second is {}; it must "
+                                     "be a finite number",
+                                     rate.max_dispatches_per_second()));
+    }
+    patch.max_dispatches_per_second =
+        OrDefault(rate.max_dispatches_per_second(), kDefaults.rate.max_dispatches_per_second);
+  }
+  if (selection.Includes("rate_limits.max_concurrent_dispatches")) {
+    patch.max_concurrent_dispatches =
+        OrDefault(rate.max_concurrent_dispatches(), kDefaults.rate.max_concurrent_dispatches);
+  }
+
+  const v2::RetryConfig& retry = queue.retry_config();
+  if (selection.Touches("retry_config")) {
+    SLUICE_ASSIGN_OR_RETURN(const RetrySpans spans, ReadSpans(retry, "queue.retry_config"));
+    if (selection.Includes("retry_config.max_attempts")) {
+      patch.max_attempts = OrDefault(retry.max_attempts(), kDefaults.retry.max_attempts);
+    }
+    if (selection.Includes("retry_config.max_retry_duration")) {
+      patch.max_retry_duration =
+          spans.max_retry_duration.value_or(kDefaults.retry.max_retry_duration);
+    }
+    if (selection.Includes("retry_config.min_backoff")) {
+      patch.min_backoff = spans.min_backoff.value_or(kDefaults.retry.min_backoff);
+    }
+    if (selection.Includes("retry_config.max_backoff")) {
+      patch.max_backoff = spans.max_backoff.value_or(kDefaults.retry.max_backoff);
+    }
+    if (selection.Includes("retry_config.max_doublings")) {
+      patch.max_doublings = OrDefault(retry.max_doublings(), kDefaults.retry.max_doublings);
+    }
+  }
+
+  if (selection.Includes("stackdriver_logging_config.sampling_ratio")) {
+    const double ratio = queue.stackdriver_logging_config().sampling_ratio();
+    if (!(ratio >= 0 && ratio <= 1)) {
+      return AtField("queue.stackdriver_logging_config.sampling_ratio",
+                     InvalidArgument("queue.stackdriver_logging_config.sampling_ratio is {}; "
+                                     "allowed are 0 to 1",
+                                     ratio));
+    }
+    patch.log_sampling_ratio = ratio;
+  }
+  return patch;
+}
+
+void EncodeQueue(const core::Queue& queue, v2::Queue* out) {
+  out->set_name(queue.name.ToString());
+  v2::RateLimits* rate = out->mutable_rate_limits();
+  rate->set_max_dispatches_per_second(queue.config.rate.max_dispatches_per_second);
+  rate->set_max_burst_size(queue.config.rate.max_burst_size);
+  rate->set_max_concurrent_dispatches(queue.config.rate.max_concurrent_dispatches);
+  EncodeRetry(queue.config.retry, out->mutable_retry_config());
+  EncodeState(queue.state, out);
+  if (queue.purge_time) EncodeTime(*queue.purge_time, out->mutable_purge_time());
+  if (queue.config.log_sampling_ratio != 0) {
+    out->mutable_stackdriver_logging_config()->set_sampling_ratio(queue.config.log_sampling_ratio);
+  }
+}
+
+StatusOr<core::RetryConfig> DecodeTaskRetry(const v2::RetryConfig& in,
+                                            const core::RetryConfig& defaults,
+                                            std::string_view field) {
+  const auto path = [field](std::string_view leaf) { return fmt::format("{}.{}", field, leaf); };
+  if (in.max_attempts() < -1) {
+    return AtField(path("max_attempts"),
+                   InvalidArgument("{}.max_attempts is {}; the least is -1, for no limit", field,
+                                   in.max_attempts()));
+  }
+  if (in.max_doublings() < 0) {
+    return AtField(path("max_doublings"), InvalidArgument("{}.max_doublings is {}; it cannot be "
+                                                          "negative",
+                                                          field, in.max_doublings()));
+  }
+  SLUICE_ASSIGN_OR_RETURN(const RetrySpans spans, ReadSpans(in, field));
+  core::RetryConfig retry;
+  retry.max_attempts = OrDefault(in.max_attempts(), defaults.max_attempts);
+  retry.max_doublings = OrDefault(in.max_doublings(), defaults.max_doublings);
+  retry.max_retry_duration = spans.max_retry_duration.value_or(defaults.max_retry_duration);
+  retry.min_backoff = spans.min_backoff.value_or(defaults.min_backoff);
+  retry.max_backoff = spans.max_backoff.value_or(defaults.max_backoff);
+  if (retry.min_backoff > retry.max_backoff) {
+    return AtField(path("min_backoff"),
+                   InvalidArgument("{}.min_backoff is {}; it must not exceed max_backoff, which is "
+                                   "{}",
+                                   field, absl::FormatDuration(retry.min_backoff),
+                                   absl::FormatDuration(retry.max_backoff)));
+  }
+  return retry;
+}
+
+bool LeavesRetryOpen(const v2::RetryConfig& in) {
+  return in.max_attempts() == 0 || in.max_doublings() == 0 || !in.has_max_retry_duration() ||
+         !in.has_min_backoff() || !in.has_max_backoff() ||
+         in.max_retry_duration().ByteSizeLong() == 0 || in.min_backoff().ByteSizeLong() == 0 ||
+         in.max_backoff().ByteSizeLong() == 0;
+}
+
+void EncodeRetry(const core::RetryConfig& retry, v2::RetryConfig* out) {
+  out->set_max_attempts(retry.max_attempts);
+  // Zero stands for no limit, which this API shows as an absent field.
+  if (retry.max_retry_duration != absl::ZeroDuration()) {
+    EncodeSpan(retry.max_retry_duration, out->mutable_max_retry_duration());
+  }
+  EncodeSpan(retry.min_backoff, out->mutable_min_backoff());
+  EncodeSpan(retry.max_backoff, out->mutable_max_backoff());
+  out->set_max_doublings(retry.max_doublings);
+}
+
+}  // namespace sluice::front

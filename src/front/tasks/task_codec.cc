@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/tasks/task_codec.h"
+
+#include <utility>
+
+#include "core/tasks/task_id.h"
+#include "front/errors.h"
+#include "front/tasks/http_rules.h"
+#include "front/tasks/names.h"
+#include "front/tasks/queue_codec.h"
+#include "front/tasks/time_codec.h"
+
+namespace sluice::front {
+namespace {
+
+namespace v2 = google::cloud::tasks::v2;
+
+constexpr Duration kDispatchDeadlineDefault = absl::Minutes(10);
+constexpr Duration kDispatchDeadlineMin = absl::Seconds(15);
+constexpr Duration kDispatchDeadlineMax = absl::Minutes(30);
+
+StatusOr<core::HttpMethod> DecodeMethod(v2::HttpMethod method) {
+  if (method == v2::HTTP_METHOD_UNSPECIFIED) return core::HttpMethod::kPost;
+  if (!v2::HttpMethod_IsValid(method)) {
+    return AtField("task.http_request.http_method",
+                   InvalidArgument("task.http_request.http_method: {} names no method",
+                                   static_cast<int>(method)));
+  }
+  // Ours are numbered as the API's.
+  return static_cast<core::HttpMethod>(method);
+}
+
+Status RefuseUnbuilt(const v2::Task& task) {
+  if (task.has_app_engine_http_request()) {
+    return AtField("task.app_engine_http_request",
+                   Unimplemented("task.app_engine_http_request: App Engine targets are not "
+                                 "supported by this server"));
+  }
+  if (task.http_request().has_oauth_token()) {
+    return AtField("task.http_request.oauth_token",
+                   Unimplemented("task.http_request.oauth_token: access tokens are not supported "
+                                 "by this server"));
+  }
+  if (task.http_request().has_oidc_token()) {
+    return AtField("task.http_request.oidc_token",
+                   Unimplemented("task.http_request.oidc_token: identity tokens are not supported "
+                                 "by this server"));
+  }
+  return absl::OkStatus();
+}
+
+// The id in the task's own name; empty when it has none.
+StatusOr<std::string> DecodeTaskId(const v2::Task& task, const QueueName& queue,
+                                   std::string_view parent) {
+  if (task.name().empty()) return std::string();
+  SLUICE_ASSIGN_OR_RETURN(TaskName name, ReadTaskName(task.name(), "task.name"));
+  if (name.queue != queue) {
+    return AtField("task.name", InvalidArgument("task.name: the queue of the request (\"{}\") is "
+                                                "not the queue in the task's name (\"{}\")",
+                                                parent, name.queue.ToString()));
+  }
+  return std::move(name.task_id);
+}
+
+StatusOr<core::HttpRequest> DecodeTarget(v2::HttpRequest& in) {
+  core::HttpRequest out;
+  SLUICE_RETURN_IF_ERROR(CheckUrl(in.url(), "task.http_request.url"));
+  SLUICE_ASSIGN_OR_RETURN(out.method, DecodeMethod(in.http_method()));
+  SLUICE_RETURN_IF_ERROR(CheckBody(out.method, in.body().size(), "task.http_request.body"));
+  SLUICE_ASSIGN_OR_RETURN(out.headers,
+                          StoredHeaders(*in.mutable_headers(), "task.http_request.headers"));
+  out.url = std::move(*in.mutable_url());
+  out.body = std::move(*in.mutable_body());
+  return out;
+}
+
+StatusOr<Duration> DecodeDispatchDeadline(const v2::Task& task) {
+  if (!task.has_dispatch_deadline()) return kDispatchDeadlineDefault;
+  SLUICE_ASSIGN_OR_RETURN(const Duration deadline,
+                          DecodeSpan(task.dispatch_deadline(), "task.dispatch_deadline"));
+  if (deadline < kDispatchDeadlineMin || deadline > kDispatchDeadlineMax) {
+    return AtField(
+        "task.dispatch_deadline",
+        InvalidArgument("task.dispatch_deadline is {}; allowed are {} to {}",
+                        absl::FormatDuration(deadline), absl::FormatDuration(kDispatchDeadlineMin),
+                        absl::FormatDuration(kDispatchDeadlineMax)));
+  }
+  return absl::Trunc(deadline, absl::Milliseconds(1));
+}
+
+void EncodeAttempt(const core::Attempt& attempt, v2::Attempt* out) {
+  EncodeTime(attempt.schedule_time, out->mutable_schedule_time());
+  EncodeTime(attempt.dispatch_time, out->mutable_dispatch_time());
+  if (!attempt.response_time) return;
+  EncodeTime(*attempt.response_time, out->mutable_response_time());
+  out->mutable_response_status()->set_code(attempt.status.code);
+  out->mutable_response_status()->set_message(attempt.status.message);
+}
+
+}  // namespace
+
+StatusOr<TaskView> DecodeView(v2::Task::View view) {
+  switch (view) {
+    case v2::Task::VIEW_UNSPECIFIED:
+    case v2::Task::BASIC:
+      return TaskView::kBasic;
+    case v2::Task::FULL:
+      return TaskView::kFull;
+    default:
+      return AtField("response_view",
+                     InvalidArgument("response_view: {} names no view", static_cast<int>(view)));
+  }
+}
+
+StatusOr<core::NewTask> DecodeNewTask(v2::Task& task, const QueueName& queue,
+                                      std::string_view parent) {
+  core::NewTask out;
+  SLUICE_RETURN_IF_ERROR(RefuseUnbuilt(task));
+  SLUICE_ASSIGN_OR_RETURN(out.task_id, DecodeTaskId(task, queue, parent));
+  if (!task.has_http_request()) {
+    return AtField("task.http_request",
+                   InvalidArgument("task.message_type is not set: a task needs an http_request"));
+  }
+  SLUICE_ASSIGN_OR_RETURN(out.request, DecodeTarget(*task.mutable_http_request()));
+  SLUICE_ASSIGN_OR_RETURN(out.dispatch_deadline, DecodeDispatchDeadline(task));
+  if (task.has_schedule_time()) {
+    SLUICE_ASSIGN_OR_RETURN(const Time time,
+                            DecodeTime(task.schedule_time(), "task.schedule_time"));
+    out.schedule_time = FloorToMicros(time);
+  }
+  return out;
+}
+
+bool IsTaskSizeNear(const core::NewTask& task, std::string_view queue_name) {
+  // Tags, lengths, times and retry settings; far more than they can take.
+  constexpr std::size_t kFixedBytesMax = 1024;
+  constexpr std::size_t kHeaderFixedBytesMax = 32;
+  std::size_t bytes = kFixedBytesMax + queue_name.size() + kTaskIdLengthMax +
+                      task.request.url.size() + task.request.body.size();
+  for (const core::Header& header : task.request.headers) {
+    bytes += header.name.size() + header.value.size() + kHeaderFixedBytesMax;
+  }
+  return bytes > kTaskBytesMax;
+}
+
+Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Time now) {
+  v2::Task stored;
+  const std::string_view any_id = "0000000000000000000";
+  static_assert(core::kGeneratedIdLength == 19);
+  stored.set_name(FullTaskName(queue_name, task.task_id.empty() ? any_id : task.task_id));
+  EncodeTarget(task.request, TaskView::kFull, stored.mutable_http_request());
+  if (task.schedule_time && *task.schedule_time > now) {
+    EncodeTime(*task.schedule_time, stored.mutable_schedule_time());
+  } else {
+    // Its digits are known only when the core sets it: take the longest.
+    EncodeTime(FloorToSeconds(now) + absl::Microseconds(999'999), stored.mutable_schedule_time());
+  }
+  EncodeTime(FloorToSeconds(now), stored.mutable_create_time());
+  EncodeSpan(task.dispatch_deadline, stored.mutable_dispatch_deadline());
+  if (task.retry) EncodeRetry(*task.retry, stored.mutable_retry_config());
+  if (const std::size_t bytes = stored.ByteSizeLong(); bytes > kTaskBytesMax) {
+    return AtField("task", InvalidArgument("task would take {} bytes as stored; allowed are {}",
+                                           bytes, kTaskBytesMax));
+  }
+  return absl::OkStatus();
+}
+
+void EncodeTarget(const core::HttpRequest& request, TaskView view, v2::HttpRequest* out) {
+  out->set_url(request.url);
+  out->set_http_method(static_cast<v2::HttpMethod>(request.method));
+  auto& headers = *out->mutable_headers();
+  for (const core::Header& header : request.headers) headers[header.name] = header.value;
+  if (view == TaskView::kFull) out->set_body(request.body);
+}
+
+void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, v2::Task* out) {
+  const core::TaskBody& body = *task.body;
+  const core::TaskProgress& progress = task.progress;
+  out->set_name(std::move(name));
+  EncodeTime(progress.schedule_time, out->mutable_schedule_time());
+  EncodeTime(FloorToSeconds(body.create_time), out->mutable_create_time());
+  EncodeSpan(body.dispatch_deadline, out->mutable_dispatch_deadline());
+  out->set_dispatch_count(progress.dispatch_count);
+  out->set_response_count(progress.response_count);
+  if (progress.first_dispatch_time) {
+    EncodeTime(*progress.first_dispatch_time,
+               out->mutable_first_attempt()->mutable_dispatch_time());
+  }
+  if (progress.last_attempt) EncodeAttempt(*progress.last_attempt, out->mutable_last_attempt());
+  if (body.retry) EncodeRetry(*body.retry, out->mutable_retry_config());
+  out->set_view(view == TaskView::kFull ? v2::Task::FULL : v2::Task::BASIC);
+}
+
+void EncodeTask(std::string name, const core::Task& task, TaskView view, v2::Task* out) {
+  EncodeTarget(task.body->request, view, out->mutable_http_request());
+  EncodeTaskFrame(std::move(name), task, view, out);
+}
+
+std::string FullTaskName(std::string_view queue_name, std::string_view task_id) {
+  constexpr std::string_view kTasks = "/tasks/";
+  std::string out;
+  out.reserve(queue_name.size() + kTasks.size() + task_id.size());
+  out.append(queue_name).append(kTasks).append(task_id);
+  return out;
+}
+
+}  // namespace sluice::front

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the tests of the v2 service share: the service over a MachineEngine, and
+// calls that keep how they ended.
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "env/clock.h"
+#include "front/tasks/service_v2.h"
+#include "front/tasks/testing/machine_engine.h"
+#include "google/protobuf/text_format.h"
+
+namespace sluice::front::testing {
+
+namespace v2 = google::cloud::tasks::v2;
+
+inline constexpr std::string_view kLocation = "projects/p/locations/l";
+inline constexpr std::string_view kQueue = "projects/p/locations/l/queues/q";
+
+class HarnessClock final : public env::Clock {
+ public:
+  explicit HarnessClock(MachineEngine& engine) : engine_(engine) {}
+  [[nodiscard]] Time Now() const override { return engine_.harness().now(); }
+  [[nodiscard]] Duration RealTimeUntil(Time) const override { return absl::Hours(1); }
+
+ private:
+  MachineEngine& engine_;
+};
+
+class RecordedCall final : public Call {
+ public:
+  [[nodiscard]] bool IsCancelled() const override { return is_cancelled; }
+  void Finish(Status status) override {
+    EXPECT_FALSE(end.has_value()) << "a call ended twice";
+    end = std::move(status);
+  }
+
+  bool is_cancelled = false;
+  std::optional<Status> end;
+};
+
+template <typename Response>
+struct Outcome {
+  Status status;
+  Response response;
+
+  [[nodiscard]] bool ok() const { return status.ok(); }
+  const Response* operator->() const { return &response; }
+};
+
+class ServiceV2Test : public ::testing::Test {
+ protected:
+  template <typename Request, typename Response>
+  Outcome<Response> Invoke(void (TasksServiceV2::*method)(Request&, Response&, Call&),
+                           Request request) {
+    Outcome<Response> outcome;
+    RecordedCall call;
+    (service_.*method)(request, outcome.response, call);
+    EXPECT_TRUE(call.end.has_value()) << "the call was not answered";
+    if (call.end) outcome.status = *call.end;
+    return outcome;
+  }
+
+  // The same with the request as text.
+  template <typename Request, typename Response>
+  Outcome<Response> Invoke(void (TasksServiceV2::*method)(Request&, Response&, Call&),
+                           const std::string& text) {
+    Request request;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &request)) << text;
+    return Invoke(method, std::move(request));
+  }
+
+  Outcome<v2::Queue> CreateQueue(std::string_view queue_id, const std::string& rest = {}) {
+    return Invoke(&TasksServiceV2::CreateQueue,
+                  fmt::format("parent: '{}' queue {{ name: '{}/queues/{}' {} }}", kLocation,
+                              kLocation, queue_id, rest));
+  }
+
+  Outcome<v2::Queue> UpdateQueue(const std::string& queue_fields, const std::string& mask) {
+    return Invoke(
+        &TasksServiceV2::UpdateQueue,
+        fmt::format("queue {{ name: '{}' {} }} update_mask {{ {} }}", kQueue, queue_fields, mask));
+  }
+
+  // A task of queue q; `task` goes into the task, `rest` into the request.
+  Outcome<v2::Task> CreateTask(const std::string& task = {}, const std::string& rest = {}) {
+    return Invoke(&TasksServiceV2::CreateTask,
+                  fmt::format("parent: '{}' task {{ http_request {{ url: 'http://h/' }} {} }} {}",
+                              kQueue, task, rest));
+  }
+
+  static std::string TaskNameField(std::string_view task_id) {
+    return fmt::format("name: '{}/tasks/{}'", kQueue, task_id);
+  }
+
+  MachineEngine engine_;
+  HarnessClock clock_{engine_};
+  TasksServiceV2 service_{{&engine_, &clock_, nullptr, nullptr}};
+};
+
+}  // namespace sluice::front::testing
