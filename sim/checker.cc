@@ -88,8 +88,8 @@ void Checker::CreateAcknowledged(const std::string& queue, const core::Task& tas
   for (const Time wipe : Queue(queue).wipes) {
     if (wipe >= issued) MayHaveEnded(record, wipe);
   }
-  for (const Time at : deletes_issued_[name]) {
-    if (at >= issued) MayHaveEnded(record, at);
+  for (const Delete& attempt : deletes_[name]) {
+    if (attempt.finished >= issued) MayHaveEnded(record, std::max(attempt.issued, issued));
   }
 }
 
@@ -100,14 +100,17 @@ void Checker::CreateRefusedAsDuplicate(const std::string& queue, const std::stri
 }
 
 void Checker::DeleteIssued(const std::string& queue, const std::string& task_id, Time now) {
-  deletes_issued_[{queue, task_id}].push_back(now);
+  deletes_[{queue, task_id}].push_back({now});
   if (TaskRecord* task = LatestOf(queue, task_id)) MayHaveEnded(*task, now);
 }
 
-void Checker::DeleteAcknowledged(const std::string& queue, const std::string& task_id, Time issued,
-                                 Time now) {
+void Checker::DeleteFinished(const std::string& queue, const std::string& task_id, Time issued,
+                             bool is_done, Time now) {
+  for (Delete& attempt : deletes_[{queue, task_id}]) {
+    if (attempt.issued == issued) attempt.finished = now;
+  }
   TaskRecord* task = LatestOf(queue, task_id);
-  if (task != nullptr && task->is_acknowledged && task->acknowledged <= issued) {
+  if (is_done && task != nullptr && task->is_acknowledged && task->acknowledged <= issued) {
     task->delete_acknowledged = now;
   }
 }
@@ -123,6 +126,11 @@ void Checker::WipeIssued(const std::string& queue, Time now) {
   for (auto& [sequence, task] : tasks_) {
     if (task.queue == queue) MayHaveEnded(task, now);
   }
+}
+
+void Checker::QueueDeleteIssued(const std::string& queue) {
+  Queue(queue).tokens_at = absl::InfinitePast();
+  Queue(queue).in_flight.clear();
 }
 
 void Checker::PauseAcknowledged(const std::string& queue) { Queue(queue).is_paused = true; }
@@ -234,16 +242,16 @@ void Checker::AttemptLeft(const core::StartAttempt& attempt, Time now) {
       Fail(fmt::format("{} exceeds the rate: {} tokens left", what, q.tokens));
     }
   }
-  ++q.in_flight;
-  if (q.in_flight > q.concurrency_max + q.run_credit_concurrency) {
-    Fail(
-        fmt::format("{} makes {} in flight, allowed are {}", what, q.in_flight, q.concurrency_max));
+  q.in_flight.insert(attempt.id);
+  const auto in_flight = static_cast<std::int64_t>(q.in_flight.size());
+  if (in_flight > q.concurrency_max + q.run_credit_concurrency) {
+    Fail(fmt::format("{} makes {} in flight, allowed are {}", what, in_flight, q.concurrency_max));
   }
 }
 
 void Checker::OutcomeArrived(const core::StartAttempt& attempt, bool is_success, Time now) {
   const std::string queue = attempt.queue.queue_id;
-  --Queue(queue).in_flight;
+  Queue(queue).in_flight.erase(attempt.id);
   TaskRecord& task = tasks_[attempt.task.body->sequence];
   if (is_success) {
     MayHaveEnded(task, now);
@@ -260,7 +268,7 @@ void Checker::Ended(const core::TaskEnded& ended) {
 
 void Checker::ServerDied() {
   ended_in_life_.clear();
-  for (auto& [name, queue] : queues_) queue.in_flight = 0;
+  for (auto& [name, queue] : queues_) queue.in_flight.clear();
   for (auto& [sequence, task] : tasks_) {
     task.failure_arrived.reset();
     ++task.deaths;

@@ -35,11 +35,14 @@ class Checker {
   void CreateRefusedAsDuplicate(const std::string& queue, const std::string& task_id);
   void CreateIssued(const std::string& queue, const std::string& task_id);
   void DeleteIssued(const std::string& queue, const std::string& task_id, Time now);
-  void DeleteAcknowledged(const std::string& queue, const std::string& task_id, Time issued,
-                          Time now);
+  /// Answered; `is_done` when the answer was OK.
+  void DeleteFinished(const std::string& queue, const std::string& task_id, Time issued,
+                      bool is_done, Time now);
   void RunIssued(const std::string& queue, const std::string& task_id);
   /// Purge or DeleteQueue.
   void WipeIssued(const std::string& queue, Time now);
+  /// The next queue of this name starts with a full bucket and nothing in flight.
+  void QueueDeleteIssued(const std::string& queue);
   void PauseAcknowledged(const std::string& queue);
   void ResumeIssued(const std::string& queue);
   /// GetTask said NOT_FOUND.
@@ -81,6 +84,11 @@ class Checker {
     std::optional<Time> delete_acknowledged;
     std::optional<Time> failure_arrived;  // in this life
   };
+  /// It may have happened at any moment between the two.
+  struct Delete {
+    Time issued;
+    Time finished = absl::InfiniteFuture();
+  };
   struct QueueRecord {
     double rate_max = 0;
     double burst_max = 0;
@@ -94,7 +102,7 @@ class Checker {
     std::int64_t run_credit_concurrency = 0;
     double tokens = 0;
     Time tokens_at = absl::InfinitePast();
-    std::int64_t in_flight = 0;
+    std::set<core::AttemptId> in_flight;
     bool is_paused = false;  // acknowledged, no resume issued since
     std::vector<Time> wipes;
   };
@@ -113,7 +121,7 @@ class Checker {
   std::map<std::pair<std::string, std::string>, std::vector<core::Sequence>> by_name_;
   std::set<std::pair<std::string, std::string>> names_issued_;
   std::map<std::pair<std::string, std::string>, std::int64_t> runs_issued_;
-  std::map<std::pair<std::string, std::string>, std::vector<Time>> deletes_issued_;
+  std::map<std::pair<std::string, std::string>, std::vector<Delete>> deletes_;
   std::set<std::pair<core::Incarnation, core::Sequence>> ended_in_life_;
   std::uint64_t attempts_ = 0;
   std::uint64_t acknowledged_ = 0;

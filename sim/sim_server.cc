@@ -19,7 +19,8 @@ ServerKnobs ServerKnobs::Draw(Random& random) {
   k.is_power_cut_survivable = !random.OneIn(4);
   k.log.durability = k.is_power_cut_survivable ? log::Durability::kSync : log::Durability::kOs;
   k.log.segment_bytes_first = random.Pick<std::uint64_t>(4096, 16384, 65536);
-  k.log.segment_bytes = random.Pick<std::uint64_t>(16384, 65536);
+  k.log.segment_bytes =
+      std::max(k.log.segment_bytes_first, random.Pick<std::uint64_t>(16384, 65536));
   k.lane.limits.window_rows_max = random.Pick<std::size_t>(2, 5, 16, 1024);
   k.lane.limits.window_rows_low = std::max<std::size_t>(1, k.lane.limits.window_rows_max / 4);
   k.lane.limits.prefetch_rows_max = random.Pick<std::size_t>(1, 3, 32);
@@ -45,6 +46,7 @@ SimServer::SimServer(EventLoop& loop, Random& random, const ServerKnobs& knobs,
       knobs_(knobs),
       attempts_(std::move(attempts)),
       ends_(std::move(ends)),
+      clock_(loop),
       disk_(random.Bits()),
       store_(store::ModelStoreOptions{random.Bits(), knobs.store_cold_fraction}) {}
 
@@ -57,8 +59,11 @@ Status SimServer::Start() {
     SLUICE_RETURN_IF_ERROR(disk_.SyncDirectory("."));
     has_directory_ = true;
   }
+  log::Options log_options = knobs_.log;
+  log_options.clock = &clock_;
+  log_options.new_log_id = random_.Bits();
   SLUICE_ASSIGN_OR_RETURN(engine::Recovered recovered,
-                          engine::Recover(disk_, kLogDir, knobs_.log, store_, random_.Bits()));
+                          engine::Recover(disk_, kLogDir, log_options, store_, random_.Bits()));
   log_ = std::move(recovered.log);
   lane_ =
       std::make_unique<engine::Lane>(knobs_.lane, store_, static_cast<engine::LanePorts&>(*this));

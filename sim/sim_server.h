@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/lane.h"
+#include "env/clock.h"
 #include "env/sim/file_system.h"
 #include "log/log.h"
 #include "sim/event_loop.h"
@@ -33,6 +34,17 @@ struct ServerKnobs {
   bool is_power_cut_survivable = true;  // false: kills only (Durability::kOs)
 
   static ServerKnobs Draw(Random& random);
+};
+
+/// The loop's time as the log sees it.
+class LoopClock final : public env::Clock {
+ public:
+  explicit LoopClock(const EventLoop& loop) : loop_(loop) {}
+  [[nodiscard]] Time Now() const override { return loop_.now(); }
+  [[nodiscard]] Duration RealTimeUntil(Time) const override { return absl::ZeroDuration(); }
+
+ private:
+  const EventLoop& loop_;
 };
 
 class SimServer : private engine::LanePorts {
@@ -88,6 +100,7 @@ class SimServer : private engine::LanePorts {
   const engine::EndObserver ends_;
   std::function<void()> on_death_;
 
+  const LoopClock clock_;
   env::SimFileSystem disk_;
   store::ModelStore store_;
   std::unique_ptr<log::Log> log_;

@@ -261,7 +261,7 @@ class Simulation {
     Send(fmt::format("delete task {}/{}", queue, id),
          engine::DeleteTask{TaskName{NameOf(queue), id}},
          [this, queue, id, issued](const engine::Reply& reply) {
-           if (reply.ok()) checker_.DeleteAcknowledged(queue, id, issued, loop_.now());
+           checker_.DeleteFinished(queue, id, issued, reply.ok(), loop_.now());
          });
   }
 
@@ -353,6 +353,7 @@ class Simulation {
     if (!server_.is_running()) return;
     checker_.WipeIssued(queue, loop_.now());
     checker_.ResumeIssued(queue);  // a queue created anew runs
+    checker_.QueueDeleteIssued(queue);
     ++resumes_;
     Send("delete queue " + queue, engine::DeleteQueue{NameOf(queue)}, [](const engine::Reply&) {});
   }

@@ -60,7 +60,9 @@ TEST(Inbox, AWaitingLaneIsWokenByEachKindOfNews) {
   for (int kind = 0; kind < 3; ++kind) {
     std::thread other([&] {
       if (kind == 0) inbox.PutAnswer(Committed{1});
-      if (kind == 1) EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+      if (kind == 1) {
+        EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+      }
       if (kind == 2) inbox.Wake();
     });
     const Inbox::Taken taken = inbox.Take(true, kLong);

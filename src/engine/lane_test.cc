@@ -166,7 +166,7 @@ TEST_F(LaneTest, AListingSeesTheOverlayToo) {
   const auto list = Send(ListTasks{kQueue, 0, 10});
   Settle();
   ASSERT_TRUE(list->has_value() && (*list)->ok());
-  EXPECT_EQ(std::get<TaskPage>(**list).tasks.size(), 2u);
+  EXPECT_EQ(std::get<TaskPage>(***list).tasks.size(), 2u);
 }
 
 TEST_F(LaneTest, PagesFollowEachOtherWithoutGapOrRepeat) {
@@ -179,7 +179,7 @@ TEST_F(LaneTest, PagesFollowEachOtherWithoutGapOrRepeat) {
     const auto list = Send(ListTasks{kQueue, after, 2});
     Settle();
     ASSERT_TRUE(list->has_value() && (*list)->ok());
-    const auto& page = std::get<TaskPage>(**list);
+    const auto& page = std::get<TaskPage>(***list);
     for (const core::Task& task : page.tasks) seen.push_back(task.body->task_id);
     after = page.next_after;
   } while (after != 0);

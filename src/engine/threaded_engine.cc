@@ -21,6 +21,7 @@
 #include "engine/reader_pool.h"
 #include "engine/recovery.h"
 #include "env/clock.h"
+#include "env/posix/thread_executor.h"
 
 namespace sluice::engine {
 namespace {
@@ -47,8 +48,12 @@ class ThreadedEngine final : public Engine, private LanePorts {
   ~ThreadedEngine() override { Stop(absl::ZeroDuration()); }
 
   Status Start(std::uint64_t random_seed, log::RecoveryReport* report) {
+    log::Options log_options = options_.log;
+    log_options.executor = &zeroing_;
+    log_options.clock = &clock_;
+    log_options.new_log_id = ~random_seed;
     SLUICE_ASSIGN_OR_RETURN(Recovered recovered,
-                            Recover(files_, log_dir_, options_.log, *store_, random_seed));
+                            Recover(files_, log_dir_, log_options, *store_, random_seed));
     if (report != nullptr) *report = recovered.report;
     log_ = std::move(recovered.log);
     SLUICE_RETURN_IF_ERROR(lane_.Recover(recovered.checkpoint, clock_.Now()));
@@ -218,6 +223,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
 
   Inbox inbox_;
   Lane lane_;
+  env::ThreadExecutor zeroing_;  // of log segments, ahead of their use
   std::unique_ptr<log::Log> log_;
   std::optional<Committer> committer_;
   std::optional<ReaderPool> readers_;
