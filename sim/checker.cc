@@ -128,7 +128,7 @@ void Checker::WipeIssued(const std::string& queue, Time now) {
   }
 }
 
-void Checker::QueueDeleteIssued(const std::string& queue) {
+void Checker::QueueDeleted(const std::string& queue) {
   Queue(queue).tokens_at = absl::InfinitePast();
   Queue(queue).in_flight.clear();
 }

@@ -42,7 +42,7 @@ class Checker {
   /// Purge or DeleteQueue.
   void WipeIssued(const std::string& queue, Time now);
   /// The next queue of this name starts with a full bucket and nothing in flight.
-  void QueueDeleteIssued(const std::string& queue);
+  void QueueDeleted(const std::string& queue);
   void PauseAcknowledged(const std::string& queue);
   void ResumeIssued(const std::string& queue);
   /// GetTask said NOT_FOUND.

@@ -353,9 +353,11 @@ class Simulation {
     if (!server_.is_running()) return;
     checker_.WipeIssued(queue, loop_.now());
     checker_.ResumeIssued(queue);  // a queue created anew runs
-    checker_.QueueDeleteIssued(queue);
+    checker_.QueueDeleted(queue);
     ++resumes_;
-    Send("delete queue " + queue, engine::DeleteQueue{NameOf(queue)}, [](const engine::Reply&) {});
+    Send("delete queue " + queue, engine::DeleteQueue{NameOf(queue)},
+         // Attempts of the old queue may have left until here.
+         [this, queue](const engine::Reply&) { checker_.QueueDeleted(queue); });
   }
 
   void Reconfigure() {
