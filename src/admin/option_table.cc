@@ -14,39 +14,49 @@ namespace {
 
 using Kind = Option::Kind;
 
-template <class Access>
+/// The option that a member pointer names, of the options themselves or of their limits.
+template <class T>
+T& At(ServerOptions& options, T ServerOptions::*member) {
+  return options.*member;
+}
+template <class T>
+T& At(ServerOptions& options, T core::TaskLimits::*member) {
+  return options.limits.*member;
+}
+
+template <class Member>
 Option TextOption(std::string_view key, std::string_view form, std::string_view help,
-                  Access access) {
+                  Member member) {
   return {key,
           Kind::kValue,
           form,
           help,
           true,
-          [access](ServerOptions& o, std::string_view text) {
-            access(o) = std::string(text);
+          [member](ServerOptions& o, std::string_view text) {
+            At(o, member) = std::string(text);
             return Status();
           },
-          [access](ServerOptions o) { return access(o); }};
+          [member](ServerOptions o) { return At(o, member); }};
 }
 
-template <class Access>
-Option SwitchOption(std::string_view key, std::string_view help, Access access) {
+template <class Member>
+Option SwitchOption(std::string_view key, std::string_view help, Member member) {
   return {key,
           Kind::kSwitch,
           "true|false",
           help,
           true,
-          [access](ServerOptions& o, std::string_view text) -> Status {
-            SLUICE_ASSIGN_OR_RETURN(access(o), ParseBool(text));
+          [member](ServerOptions& o, std::string_view text) -> Status {
+            SLUICE_ASSIGN_OR_RETURN(At(o, member), ParseBool(text));
             return {};
           },
-          [access](ServerOptions o) { return std::string(access(o) ? "true" : "false"); }};
+          [member](ServerOptions o) { return std::string(At(o, member) ? "true" : "false"); }};
 }
 
 /// For integers of any width that holds `min` to `max`.
-template <class Access>
+template <class Member>
 Option IntegerOption(std::string_view key, std::int64_t min, std::int64_t max,
-                     std::string_view help, Access access) {
+                     std::string_view help, Member member) {
   return {key,
           Kind::kValue,
           "N",
@@ -54,62 +64,63 @@ Option IntegerOption(std::string_view key, std::int64_t min, std::int64_t max,
           true,
           [=](ServerOptions& o, std::string_view text) -> Status {
             SLUICE_ASSIGN_OR_RETURN(const std::int64_t value, ParseInteger(text, min, max));
-            auto& target = access(o);
+            auto& target = At(o, member);
             target = static_cast<std::remove_reference_t<decltype(target)>>(value);
             return {};
           },
-          [access](ServerOptions o) { return fmt::format("{}", access(o)); }};
+          [member](ServerOptions o) { return fmt::format("{}", At(o, member)); }};
 }
 
-template <class Access>
+template <class Member>
 Option NumberOption(std::string_view key, double min, double max, std::string_view help,
-                    Access access) {
+                    Member member) {
   return {key,
           Kind::kValue,
           "NUMBER",
           help,
           true,
           [=](ServerOptions& o, std::string_view text) -> Status {
-            SLUICE_ASSIGN_OR_RETURN(access(o), ParseNumber(text, min, max));
+            SLUICE_ASSIGN_OR_RETURN(At(o, member), ParseNumber(text, min, max));
             return {};
           },
-          [access](ServerOptions o) { return fmt::format("{}", access(o)); }};
+          [member](ServerOptions o) { return fmt::format("{}", At(o, member)); }};
 }
 
-template <class Access>
+template <class Member>
 Option SpanOption(std::string_view key, Duration min, Duration max, std::string_view help,
-                  Access access) {
+                  Member member) {
   return {key,
           Kind::kValue,
           "DURATION",
           help,
           true,
           [=](ServerOptions& o, std::string_view text) -> Status {
-            SLUICE_ASSIGN_OR_RETURN(access(o), ParseSpan(text, min, max));
+            SLUICE_ASSIGN_OR_RETURN(At(o, member), ParseSpan(text, min, max));
             return {};
           },
-          [access](ServerOptions o) { return SpanText(access(o)); }};
+          [member](ServerOptions o) { return SpanText(At(o, member)); }};
 }
 
 /// `names` are in the order of the enumeration's values; `form` joins them with |.
-template <class Access>
+template <class Member>
 Option ChoiceOption(std::string_view key, std::string_view form,
-                    std::vector<std::string_view> names, std::string_view help, Access access) {
-  return {key,
-          Kind::kValue,
-          form,
-          help,
-          true,
-          [=](ServerOptions& o, std::string_view text) -> Status {
-            const auto found = std::find(names.begin(), names.end(), text);
-            if (found == names.end()) {
-              return InvalidArgument("\"{}\" is not one of {}", text, form);
-            }
-            auto& target = access(o);
-            target = static_cast<std::remove_reference_t<decltype(target)>>(found - names.begin());
-            return {};
-          },
-          [=](ServerOptions o) { return std::string(names[static_cast<std::size_t>(access(o))]); }};
+                    std::vector<std::string_view> names, std::string_view help, Member member) {
+  return {
+      key,
+      Kind::kValue,
+      form,
+      help,
+      true,
+      [=](ServerOptions& o, std::string_view text) -> Status {
+        const auto found = std::find(names.begin(), names.end(), text);
+        if (found == names.end()) {
+          return InvalidArgument("\"{}\" is not one of {}", text, form);
+        }
+        auto& target = At(o, member);
+        target = static_cast<std::remove_reference_t<decltype(target)>>(found - names.begin());
+        return {};
+      },
+      [=](ServerOptions o) { return std::string(names[static_cast<std::size_t>(At(o, member))]); }};
 }
 
 /// Calls `take` with each part of a list with commas; an empty text is an empty list.
@@ -170,104 +181,78 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 
 std::vector<Option> BuildTable() {
   using O = ServerOptions;
+  using L = core::TaskLimits;
   std::vector<Option> table;
   const auto add = [&](Option option) { table.push_back(std::move(option)); };
 
-  add(FlagOnly(TextOption(
-      "config", "FILE", "Configuration file (YAML); read again on SIGHUP.",
-      [](O & o) -> auto& { return o.config; })));
+  add(FlagOnly(TextOption("config", "FILE", "Configuration file (YAML); read again on SIGHUP.",
+                          &O::config)));
   add({"listen", Kind::kList, "HOST:PORT", "Where to listen; port 0 takes any free port.", true,
        SetListen, ShowListen});
-  add(SwitchOption(
-      "allow_plaintext_remote", "Serve without TLS on an address that other machines reach.",
-      [](O & o) -> auto& { return o.allow_plaintext_remote; }));
-  add(TextOption(
-      "tls.cert", "FILE", "Certificate chain (PEM); needs tls.key.",
-      [](O & o) -> auto& { return o.tls_cert; }));
-  add(TextOption(
-      "tls.key", "FILE", "Private key (PEM); needs tls.cert.",
-      [](O & o) -> auto& { return o.tls_key; }));
-  add(FlagOnly(TextOption(
-      "port_file", "FILE", "Write the first listener's port here once ready, atomically.",
-      [](O & o) -> auto& { return o.port_file; })));
-  add(TextOption(
-      "data_dir", "DIR", "Where queues and tasks are kept; created when missing.",
-      [](O & o) -> auto& { return o.data_dir; }));
-  add(SwitchOption(
-      "in_memory", "Keep everything in memory: nothing survives the process.",
-      [](O & o) -> auto& { return o.in_memory; }));
-  add(ChoiceOption(
-      "durability", "sync|os", {"sync", "os"},
-      "sync: a power cut loses nothing acknowledged. os: a killed process loses "
-      "nothing, a power cut up to a second.",
-      [](O & o) -> auto& { return o.durability; }));
-  add(SpanOption(
-      "shutdown_grace", absl::ZeroDuration(), absl::Hours(1),
-      "How long a stop waits for calls and attempts that are under way.",
-      [](O & o) -> auto& { return o.shutdown_grace; }));
-  add(SwitchOption(
-      "virtual_time", "Time stands still and moves only by /admin/v1/time:advance.",
-      [](O & o) -> auto& { return o.virtual_time; }));
-  add(SwitchOption(
-      "enable_fault_injection", "Allow faults to be set by /admin/v1/faults.",
-      [](O & o) -> auto& { return o.enable_fault_injection; }));
-  add(IntegerOption(
-      "fault_seed", 0, std::numeric_limits<std::int64_t>::max(),
-      "Start of the random sequence that decides faults with a probability.",
-      [](O & o) -> auto& { return o.fault_seed; }));
-  add(ChoiceOption(
-      "log.level", "debug|info|warn|error|off", {"debug", "info", "warn", "error", "off"},
-      "The least severe line written.", [](O & o) -> auto& { return o.log_level; }));
-  add(ChoiceOption(
-      "log.format", "text|json", {"text", "json"},
-      "One line an event: key=value, or a JSON object.",
-      [](O & o) -> auto& { return o.log_format; }));
-  add(SwitchOption(
-      "dispatch.skip_tls_verification",
-      "Do not verify certificates of task targets. For test targets only.",
-      [](O & o) -> auto& { return o.dispatch_skip_tls_verification; }));
-  add(SwitchOption(
-      "dispatch.follow_redirects",
-      "Follow redirects of task targets; otherwise a redirect is a failed attempt.",
-      [](O & o) -> auto& { return o.dispatch_follow_redirects; }));
+  add(SwitchOption("allow_plaintext_remote",
+                   "Serve without TLS on an address that other machines reach.",
+                   &O::allow_plaintext_remote));
+  add(TextOption("tls.cert", "FILE", "Certificate chain (PEM); needs tls.key.", &O::tls_cert));
+  add(TextOption("tls.key", "FILE", "Private key (PEM); needs tls.cert.", &O::tls_key));
+  add(FlagOnly(TextOption("port_file", "FILE",
+                          "Write the first listener's port here once ready, atomically.",
+                          &O::port_file)));
+  add(TextOption("data_dir", "DIR", "Where queues and tasks are kept; created when missing.",
+                 &O::data_dir));
+  add(SwitchOption("in_memory", "Keep everything in memory: nothing survives the process.",
+                   &O::in_memory));
+  add(ChoiceOption("durability", "sync|os", {"sync", "os"},
+                   "sync: a power cut loses nothing acknowledged. os: a killed process loses "
+                   "nothing, a power cut up to a second.",
+                   &O::durability));
+  add(FlagOnly({"accept_log_loss", Kind::kList, "POSITION",
+                "Give up the damaged part of the log that a message about damage names.", true,
+                SetAcceptLogLoss, ShowAcceptLogLoss}));
+  add(SpanOption("shutdown_grace", absl::ZeroDuration(), absl::Hours(1),
+                 "How long a stop waits for calls and attempts that are under way.",
+                 &O::shutdown_grace));
+  add(SwitchOption("virtual_time", "Time stands still and moves only by /admin/v1/time:advance.",
+                   &O::virtual_time));
+  add(SwitchOption("enable_fault_injection", "Allow faults to be set by /admin/v1/faults.",
+                   &O::enable_fault_injection));
+  add(IntegerOption("fault_seed", 0, std::numeric_limits<std::int64_t>::max(),
+                    "Start of the random sequence that decides faults with a probability.",
+                    &O::fault_seed));
+  add(ChoiceOption("log.level", "debug|info|warn|error|off",
+                   {"debug", "info", "warn", "error", "off"}, "The least severe line written.",
+                   &O::log_level));
+  add(ChoiceOption("log.format", "text|json", {"text", "json"},
+                   "One line an event: key=value, or a JSON object.", &O::log_format));
+  add(SwitchOption("dispatch.skip_tls_verification",
+                   "Do not verify certificates of task targets. For test targets only.",
+                   &O::dispatch_skip_tls_verification));
+  add(SwitchOption("dispatch.follow_redirects",
+                   "Follow redirects of task targets; otherwise a redirect is a failed attempt.",
+                   &O::dispatch_follow_redirects));
 
-  add(NumberOption(
-      "limits.dispatches_per_second_max", 0.001, 1e9, "Highest rate a queue may ask for.",
-      [](O & o) -> auto& { return o.limits.dispatches_per_second_max; }));
-  add(IntegerOption(
-      "limits.concurrent_dispatches_max", 1, 1'000'000, "Highest concurrency a queue may ask for.",
-      [](O & o) -> auto& { return o.limits.concurrent_dispatches_max; }));
-  add(SpanOption(
-      "limits.schedule_ahead_max", absl::Seconds(1), absl::Hours(24 * 3650),
-      "How far ahead a task may be scheduled.",
-      [](O & o) -> auto& { return o.limits.schedule_ahead_max; }));
-  add(SpanOption(
-      "limits.queue_name_reservation", absl::ZeroDuration(), absl::Hours(24 * 365),
-      "How long the name of a deleted queue cannot be used again.",
-      [](O & o) -> auto& { return o.limits.queue_name_reservation; }));
-  add(IntegerOption(
-      "limits.queues_max", 1, 10'000'000, "Queues of all locations together.",
-      [](O & o) -> auto& { return o.limits.queues_max; }));
-  add(IntegerOption(
-      "limits.in_flight_max", 1, 1'000'000, "Attempts of all queues under way at once.",
-      [](O & o) -> auto& { return o.limits.in_flight_max; }));
-  add(IntegerOption(
-      "limits.in_flight_bytes_max", kMebibyte, std::int64_t{1} << 40,
-      "Bytes of task bodies of those attempts.",
-      [](O & o) -> auto& { return o.limits.in_flight_bytes_max; }));
-  add(IntegerOption(
-      "limits.window_rows_max", 1, 1'000'000, "Schedule entries kept in memory for each queue.",
-      [](O & o) -> auto& { return o.limits.window_rows_max; }));
-  add(IntegerOption(
-      "limits.window_rows_low", 0, 1'000'000,
-      "Below this many the next part of a schedule is read.",
-      [](O & o) -> auto& { return o.limits.window_rows_low; }));
-  add(IntegerOption(
-      "limits.prefetch_rows_max", 1, 100'000, "Task bodies read ahead for each queue.",
-      [](O & o) -> auto& { return o.limits.prefetch_rows_max; }));
-  add(IntegerOption(
-      "limits.purge_rows_max", 1, 100'000, "Purged or expired tasks removed in one step.",
-      [](O & o) -> auto& { return o.limits.purge_rows_max; }));
+  add(NumberOption("limits.dispatches_per_second_max", 0.001, 1e9,
+                   "Highest rate a queue may ask for.", &L::dispatches_per_second_max));
+  add(IntegerOption("limits.concurrent_dispatches_max", 1, 1'000'000,
+                    "Highest concurrency a queue may ask for.", &L::concurrent_dispatches_max));
+  add(SpanOption("limits.schedule_ahead_max", absl::Seconds(1), absl::Hours(24 * 3650),
+                 "How far ahead a task may be scheduled.", &L::schedule_ahead_max));
+  add(SpanOption("limits.queue_name_reservation", absl::ZeroDuration(), absl::Hours(24 * 365),
+                 "How long the name of a deleted queue cannot be used again.",
+                 &L::queue_name_reservation));
+  add(IntegerOption("limits.queues_max", 1, 10'000'000, "Queues of all locations together.",
+                    &L::queues_max));
+  add(IntegerOption("limits.in_flight_max", 1, 1'000'000,
+                    "Attempts of all queues under way at once.", &L::in_flight_max));
+  add(IntegerOption("limits.in_flight_bytes_max", kMebibyte, std::int64_t{1} << 40,
+                    "Bytes of task bodies of those attempts.", &L::in_flight_bytes_max));
+  add(IntegerOption("limits.window_rows_max", 1, 1'000'000,
+                    "Schedule entries kept in memory for each queue.", &L::window_rows_max));
+  add(IntegerOption("limits.window_rows_low", 0, 1'000'000,
+                    "Below this many the next part of a schedule is read.", &L::window_rows_low));
+  add(IntegerOption("limits.prefetch_rows_max", 1, 100'000,
+                    "Task bodies read ahead for each queue.", &L::prefetch_rows_max));
+  add(IntegerOption("limits.purge_rows_max", 1, 100'000,
+                    "Purged or expired tasks removed in one step.", &L::purge_rows_max));
   return table;
 }
 

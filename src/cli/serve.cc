@@ -55,8 +55,8 @@ void Welcome(const Settings& settings, const Server& server) {
   const std::string queue =
       settings.config.queues.empty() ? "" : settings.config.queues.front().name.ToString();
   welcome.queue = queue;
-  welcome.has_examples =
-      ::isatty(STDOUT_FILENO) == 1 || settings.options.config.ends_with(kQuickstartName);
+  welcome.is_source_tree = settings.options.config.ends_with(kQuickstartName);
+  welcome.has_examples = welcome.is_source_tree || ::isatty(STDOUT_FILENO) == 1;
   Print(stdout, WelcomeText(welcome));
   Print(stdout, ReadyLine(server.addresses().front()));
 }

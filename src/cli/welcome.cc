@@ -19,17 +19,31 @@ std::string DataSentence(const admin::ServerOptions& options) {
 void AppendExamples(const WelcomeInput& input, std::string* text) {
   const std::string& address = input.addresses->front();
   const std::string_view queue = input.queue.empty() ? kExampleQueue : input.queue;
-  *text += fmt::format(R"(
-Three things to try, in another terminal:
-  1. Watch a thousand orders pass a queue at 100 a second:
+  *text += "\nThree things to try, in another terminal:\n";
+  if (input.is_source_tree) {
+    *text += fmt::format(R"(  1. Watch a thousand orders pass a queue at 100 a second:
        make demo
-  2. Create a task with any Cloud Tasks client pointed at {0}, or by hand:
+  2. Receive tasks, and create three with the official client:
+       python3 docs/examples/receiver.py &
+       .deps/venv/bin/python docs/examples/create_tasks.py {}
+)",
+                         address);
+  } else {
+    *text +=
+        fmt::format(R"(  1. Create a queue, with any Cloud Tasks client pointed at {0} or by hand:
+       grpcurl -plaintext -d '{{"parent": "projects/demo/locations/local",
+         "queue": {{"name": "{1}"}}}}' \
+         {0} google.cloud.tasks.v2.CloudTasks/CreateQueue
+  2. Create a task in it:
        grpcurl -plaintext -d '{{"parent": "{1}",
          "task": {{"http_request": {{"url": "http://127.0.0.1:9000/hello"}}}}}}' \
          {0} google.cloud.tasks.v2.CloudTasks/CreateTask
-  3. See what the queues do, and why a task has not run yet:
-       curl -s http://{0}/metrics | grep sluice_queue
-       sluice explain {1}/tasks/TASK
+)",
+                    address, kExampleQueue);
+  }
+  *text += fmt::format(R"(  3. See what the queues do, and why a task has not run yet:
+       curl -s http://{}/metrics | grep sluice_queue
+       sluice explain {}/tasks/TASK
 
 )",
                        address, queue);

@@ -21,8 +21,9 @@ struct WelcomeInput {
   const std::vector<std::string>* addresses = nullptr;
   const log::RecoveryReport* recovery = nullptr;
   const admin::ApplyReport* applied = nullptr;
-  std::string_view queue;  // a queue that exists, for the examples; empty: none
-  bool has_examples = false;
+  std::string_view queue;       // a queue that exists, for the examples; empty: none
+  bool has_examples = false;    // things to try are wanted
+  bool is_source_tree = false;  // those that need the source tree work here
 };
 
 [[nodiscard]] std::string WelcomeText(const WelcomeInput& input);

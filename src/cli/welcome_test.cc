@@ -20,13 +20,14 @@ TEST(Welcome, ItSaysWhereItListensWhatIsKeptAndWhatMayBeLost) {
   const log::RecoveryReport recovery;
   const admin::ApplyReport applied;
   const auto text = [&](bool has_examples) {
-    return WelcomeText({&options, &addresses, &recovery, &applied, "", has_examples});
+    return WelcomeText({&options, &addresses, &recovery, &applied, "", has_examples, false});
   };
   EXPECT_THAT(text(false), HasSubstr("listening  [::1]:8086 (gRPC and HTTP, plain text)"));
   EXPECT_THAT(text(false), HasSubstr("data       sluice-data (durability sync"));
   EXPECT_THAT(text(false), HasSubstr("recovery   new"));
   EXPECT_THAT(text(false), Not(HasSubstr("Three things")));
   EXPECT_THAT(text(true), HasSubstr("http://127.0.0.1:8085/metrics"));
+  EXPECT_THAT(text(true), Not(HasSubstr("make demo")));
   options.durability = log::Durability::kOs;
   EXPECT_THAT(text(false), HasSubstr("may lose up to a second"));
   options.in_memory = true;
