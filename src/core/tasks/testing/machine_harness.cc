@@ -65,7 +65,11 @@ void MachineHarness::Restart() {
 
 void MachineHarness::Collect() {
   for (StartAttempt& attempt : effects_.attempts) open_.push_back(std::move(attempt));
-  for (auto& load : effects_.window_loads) pending_.push_back({.request = load});
+  for (auto& load : effects_.window_loads) {
+    pending_.push_back({.request = load});
+    const auto queue = ledger_.queues().find(load.queue);
+    if (queue != ledger_.queues().end()) pending_.back().schedule_then = queue->second.schedule;
+  }
   for (auto& load : effects_.task_loads) pending_.push_back({.request = std::move(load)});
   for (auto& query : effects_.oldest_queries) pending_.push_back({.request = query});
   for (auto& query : effects_.purged_queries) pending_.push_back({.request = query});
@@ -201,6 +205,30 @@ void MachineHarness::Read(PendingLoad& load) {
   } else if (const auto* tombstones = std::get_if<FindTombstones>(&load.request)) {
     load.answer = ledger_.ReadTombstones(*tombstones);
   }
+}
+
+void MachineHarness::ReadMixed(PendingLoad& load, const std::function<bool()>& shows_old) {
+  const auto* request = std::get_if<LoadWindow>(&load.request);
+  if (request == nullptr || load.is_read) return;
+  load.is_read = true;
+  const std::set<ScheduleKey>& then = load.schedule_then;
+  const auto queue = ledger_.queues().find(request->queue);
+  const std::set<ScheduleKey> now =
+      queue == ledger_.queues().end() ? std::set<ScheduleKey>() : queue->second.schedule;
+  std::set<ScheduleKey> mixed;
+  for (const ScheduleKey key : then) {
+    if (now.contains(key) || shows_old()) mixed.insert(key);
+  }
+  for (const ScheduleKey key : now) {
+    if (then.contains(key) || !shows_old()) mixed.insert(key);
+  }
+  MapLedger::Rows rows;
+  auto it = mixed.upper_bound(request->after);
+  for (; it != mixed.end() && rows.entries.size() < request->rows_max; ++it) {
+    rows.entries.push_back(*it);
+  }
+  rows.is_complete = it == mixed.end();
+  load.answer = std::move(rows);
 }
 
 void MachineHarness::Deliver(std::size_t index) {

@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +45,8 @@ struct PendingLoad {
                MapLedger::Bodies, MapLedger::Tombstones>
       answer;
   bool is_read = false;
+  /// For a LoadWindow: the queue's whole schedule when it was asked for.
+  std::set<ScheduleKey> schedule_then;
 };
 
 class MachineHarness {
@@ -89,6 +93,10 @@ class MachineHarness {
   std::vector<PendingLoad>& pending() { return pending_; }
   /// Reads the answer from the ledger as it is now.
   void Read(PendingLoad& load);
+  /// The same for a LoadWindow, like an engine that reads a store which moves on
+  /// underneath: of what changed since the question, `shows_old` says for each
+  /// entry whether the answer has its old state.
+  void ReadMixed(PendingLoad& load, const std::function<bool()>& shows_old);
   /// Hands pending()[index] to the machine, reading it first unless that was done.
   void Deliver(std::size_t index);
 
