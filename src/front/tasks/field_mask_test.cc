@@ -57,15 +57,15 @@ TEST(FieldMask, CamelCaseAndSnakeCaseAreTheSamePath) {
 }
 
 TEST(FieldMask, EveryPathTheCommandLineToolSendsIsKnown) {
-  EXPECT_TRUE(Resolve({"retryConfig.maxAttempts", "retryConfig.maxRetryDuration",
-                       "retryConfig.maxDoublings", "retryConfig.minBackoff",
-                       "retryConfig.maxBackoff", "rateLimits.maxDispatchesPerSecond",
-                       "rateLimits.maxConcurrentDispatches", "appEngineRoutingOverride",
-                       "httpTarget.uriOverride", "httpTarget.httpMethod",
-                       "httpTarget.headerOverrides", "httpTarget.oauthToken.serviceAccountEmail",
-                       "httpTarget.oauthToken.scope", "httpTarget.oidcToken.serviceAccountEmail",
-                       "httpTarget.oidcToken.audience", "stackdriverLoggingConfig.samplingRatio"})
-                  .ok());
+  EXPECT_TRUE(
+      Resolve({"retryConfig.maxAttempts", "retryConfig.maxRetryDuration",
+               "retryConfig.maxDoublings", "retryConfig.minBackoff", "retryConfig.maxBackoff",
+               "rateLimits.maxDispatchesPerSecond", "rateLimits.maxConcurrentDispatches",
+               "appEngineRoutingOverride", "httpTarget.uriOverride", "httpTarget.httpMethod",
+               "httpTarget.headerOverrides", "httpTarget.oauthToken.serviceAccountEmail",
+               "httpTarget.oauthToken.scope", "httpTarget.oidcToken.serviceAccountEmail",
+               "httpTarget.oidcToken.audience", "stackdriverLoggingConfig.samplingRatio"})
+          .ok());
 }
 
 TEST(FieldMask, UnknownPathsAreRefusedByName) {

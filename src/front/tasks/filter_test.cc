@@ -142,11 +142,29 @@ TEST(Filter, NotAndMinusNegate) {
 }
 
 TEST(Filter, SyntaxErrorsSayWhere) {
-  for (const char* text :
-       {"state", "state=", "=PAUSED", "state==PAUSED", "(state=PAUSED", "state=PAUSED)", "()",
-        "AND", "state=PAUSED AND", "state=PAUSED OR", "NOT", "-", "state=PAUSED and name:mail",
-        "name=\"open", "name=~\"m.*\"", "name!~m", "state,PAUSED", "!state=PAUSED", "\"text\"",
-        "colour=red", "name.first=x", "purge_time.seconds=1", "state=(PAUSED OR RUNNING)"}) {
+  for (const char* text : {"state",
+                           "state=",
+                           "=PAUSED",
+                           "state==PAUSED",
+                           "(state=PAUSED",
+                           "state=PAUSED)",
+                           "()",
+                           "AND",
+                           "state=PAUSED AND",
+                           "state=PAUSED OR",
+                           "NOT",
+                           "-",
+                           "state=PAUSED and name:mail",
+                           "name=\"open",
+                           "name=~\"m.*\"",
+                           "name!~m",
+                           "state,PAUSED",
+                           "!state=PAUSED",
+                           "\"text\"",
+                           "colour=red",
+                           "name.first=x",
+                           "purge_time.seconds=1",
+                           "state=(PAUSED OR RUNNING)"}) {
     EXPECT_EQ(Outcome(text), -1) << text;
   }
   const auto filter = Filter::Parse("state=PAUSED colour=red", *Queue::descriptor());
@@ -165,10 +183,33 @@ TEST(Filter, LengthAndDepthAreBounded) {
 }
 
 TEST(Filter, RandomTextNeverCrashes) {
-  const std::vector<std::string> pieces = {
-      "state", "rate_limits.", "name",  "=",   "!=",  "<",    ":",    ">=",  "(",
-      ")",     "AND",          "OR",    "NOT", "-",   "\"",   "'",    "\\",  " ",
-      "*",     "PAUSED",       "1e999", "-1",  "~",   "\xFF", "purge_time", ".", std::string(1, '\0')};
+  const std::vector<std::string> pieces = {"state",
+                                           "rate_limits.",
+                                           "name",
+                                           "=",
+                                           "!=",
+                                           "<",
+                                           ":",
+                                           ">=",
+                                           "(",
+                                           ")",
+                                           "AND",
+                                           "OR",
+                                           "NOT",
+                                           "-",
+                                           "\"",
+                                           "'",
+                                           "\\",
+                                           " ",
+                                           "*",
+                                           "PAUSED",
+                                           "1e999",
+                                           "-1",
+                                           "~",
+                                           "\xFF",
+                                           "purge_time",
+                                           ".",
+                                           std::string(1, '\0')};
   constexpr int kRounds = 20'000;
   std::mt19937 random(7);  // NOLINT: a fixed seed makes failures repeat
   const Queue queue = SomeQueue();

@@ -37,8 +37,10 @@ TEST(HttpRules, UrlLengthCountsEncodedCharacters) {
   EXPECT_TRUE(CheckUrl(start + std::string(kUrlLengthMax - start.size(), 'a'), kField).ok());
   EXPECT_FALSE(CheckUrl(start + std::string(kUrlLengthMax - start.size() + 1, 'a'), kField).ok());
   // A space is sent as three characters.
-  EXPECT_TRUE(CheckUrl(start + " " + std::string(kUrlLengthMax - start.size() - 3, 'a'), kField).ok());
-  EXPECT_FALSE(CheckUrl(start + " " + std::string(kUrlLengthMax - start.size() - 2, 'a'), kField).ok());
+  EXPECT_TRUE(
+      CheckUrl(start + " " + std::string(kUrlLengthMax - start.size() - 3, 'a'), kField).ok());
+  EXPECT_FALSE(
+      CheckUrl(start + " " + std::string(kUrlLengthMax - start.size() - 2, 'a'), kField).ok());
 }
 
 TEST(HttpRules, StoredHeadersAreInOrderAndCarryTheServicesUserAgent) {
@@ -65,7 +67,8 @@ TEST(HttpRules, HeadersOfTheServiceAreDroppedInAnyCase) {
 }
 
 TEST(HttpRules, OneHeaderInTwoCasesIsRefused) {
-  const auto stored = Stored({{"Content-Type", "a/b"}, {"content-type", "c/d"}, {"Content-A", "1"}});
+  const auto stored =
+      Stored({{"Content-Type", "a/b"}, {"content-type", "c/d"}, {"Content-A", "1"}});
   EXPECT_TRUE(absl::IsInvalidArgument(stored.status()));
 }
 
@@ -79,7 +82,8 @@ TEST(HttpRules, HeadersThatWouldBreakTheRequestAreRefused) {
 
 TEST(HttpRules, HeaderBytesMustStayBelowTheLimit) {
   EXPECT_TRUE(Stored({{"X-A", std::string(kHeaderBytesMax - 4, 'v')}}).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(Stored({{"X-A", std::string(kHeaderBytesMax - 3, 'v')}}).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(Stored({{"X-A", std::string(kHeaderBytesMax - 3, 'v')}}).status()));
 }
 
 TEST(HttpRules, OnlyMethodsThatTakeABodyMayHaveOne) {

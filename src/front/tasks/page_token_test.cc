@@ -22,9 +22,9 @@ TEST(PageToken, ContinuesWhereItWasMade) {
 
 TEST(PageToken, CanStandInAUrlUnescaped) {
   const std::string token = MakePageToken(kListing, std::string(300, '\xFB'), kIssued);
-  EXPECT_EQ(token.find_first_not_of(
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
-            std::string::npos);
+  EXPECT_EQ(
+      token.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+      std::string::npos);
 }
 
 TEST(PageToken, TheEmptyTokenIsTheFirstPage) {
@@ -33,10 +33,11 @@ TEST(PageToken, TheEmptyTokenIsTheFirstPage) {
 
 TEST(PageToken, BelongsToOneListing) {
   const std::string token = MakePageToken(kListing, kCursor, kIssued);
-  for (const Listing& other : {Listing{"ListTasks", kListing.parent, kListing.filter},
-                               Listing{kListing.method, "projects/p/locations/m", kListing.filter},
-                               Listing{kListing.method, kListing.parent, ""},
-                               Listing{kListing.method, "projects/p/locations/lstate=PAUSED", ""}}) {
+  for (const Listing& other :
+       {Listing{"ListTasks", kListing.parent, kListing.filter},
+        Listing{kListing.method, "projects/p/locations/m", kListing.filter},
+        Listing{kListing.method, kListing.parent, ""},
+        Listing{kListing.method, "projects/p/locations/lstate=PAUSED", ""}}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ReadPageToken(other, token, kIssued).status()));
   }
 }
@@ -44,7 +45,8 @@ TEST(PageToken, BelongsToOneListing) {
 TEST(PageToken, LivesTwoHours) {
   const std::string token = MakePageToken(kListing, kCursor, kIssued);
   EXPECT_TRUE(ReadPageToken(kListing, token, kIssued + kPageTokenLife).ok());
-  const auto late = ReadPageToken(kListing, token, kIssued + kPageTokenLife + absl::Microseconds(1));
+  const auto late =
+      ReadPageToken(kListing, token, kIssued + kPageTokenLife + absl::Microseconds(1));
   EXPECT_TRUE(absl::IsInvalidArgument(late.status()));
   // The clock was set back.
   EXPECT_TRUE(ReadPageToken(kListing, token, kIssued - absl::Hours(5)).ok());

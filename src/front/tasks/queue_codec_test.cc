@@ -67,8 +67,8 @@ TEST(QueueCodec, EverySettingIsTaken) {
   EXPECT_FALSE(patch.max_burst_size.has_value());
   EXPECT_EQ(patch.max_concurrent_dispatches, 7);
   EXPECT_EQ(patch.max_attempts, -1);
-  EXPECT_EQ(patch.max_retry_duration, absl::Seconds(60));      // whole seconds
-  EXPECT_EQ(patch.min_backoff, absl::Microseconds(300'000));   // whole microseconds
+  EXPECT_EQ(patch.max_retry_duration, absl::Seconds(60));     // whole seconds
+  EXPECT_EQ(patch.min_backoff, absl::Microseconds(300'000));  // whole microseconds
   EXPECT_EQ(patch.max_backoff, absl::Microseconds(10'000'001));
   EXPECT_EQ(patch.max_doublings, 3);
   EXPECT_EQ(patch.log_sampling_ratio, 0.5);
@@ -96,15 +96,16 @@ TEST(QueueCodec, OnlySelectedFieldsAreTaken) {
 
 TEST(QueueCodec, ASelectedLeafWithoutValueReturnsToItsDefault) {
   const core::QueuePatch patch =
-      DecodeQueueSettings({}, Select({"retryConfig.maxAttempts", "retryConfig.maxBackoff"})).value();
+      DecodeQueueSettings({}, Select({"retryConfig.maxAttempts", "retryConfig.maxBackoff"}))
+          .value();
   EXPECT_EQ(patch.max_attempts, 100);
   EXPECT_EQ(patch.max_backoff, absl::Hours(1));
   EXPECT_FALSE(patch.min_backoff.has_value());
 }
 
 TEST(QueueCodec, OutputOnlyPathsSelectNothing) {
-  const v2::Queue queue =
-      QueueOf("name: 'x' state: PAUSED rate_limits { max_burst_size: 7 } retry_config { max_attempts: 3 }");
+  const v2::Queue queue = QueueOf(
+      "name: 'x' state: PAUSED rate_limits { max_burst_size: 7 } retry_config { max_attempts: 3 }");
   const core::QueuePatch patch =
       DecodeQueueSettings(queue,
                           Select({"name", "state", "purge_time", "rate_limits.max_burst_size"}))
@@ -115,18 +116,18 @@ TEST(QueueCodec, OutputOnlyPathsSelectNothing) {
 }
 
 TEST(QueueCodec, ValuesThatAreNoneAreRefused) {
-  for (const char* text :
-       {"retry_config { min_backoff { seconds: -1 } }", "retry_config { min_backoff { nanos: -1 } }",
-        "retry_config { max_backoff { seconds: -1 } }",
-        "retry_config { max_retry_duration { nanos: -5 } }",
-        "retry_config { min_backoff { nanos: 1000000000 } }",
-        "retry_config { min_backoff { seconds: 1 nanos: -1 } }",
-        "retry_config { max_backoff { seconds: 999999999999 } }",
-        "rate_limits { max_dispatches_per_second: nan }",
-        "rate_limits { max_dispatches_per_second: inf }",
-        "stackdriver_logging_config { sampling_ratio: 1.5 }",
-        "stackdriver_logging_config { sampling_ratio: -0.1 }",
-        "stackdriver_logging_config { sampling_ratio: nan }"}) {
+  for (const char* text : {"retry_config { min_backoff { seconds: -1 } }",
+                           "retry_config { min_backoff { nanos: -1 } }",
+                           "retry_config { max_backoff { seconds: -1 } }",
+                           "retry_config { max_retry_duration { nanos: -5 } }",
+                           "retry_config { min_backoff { nanos: 1000000000 } }",
+                           "retry_config { min_backoff { seconds: 1 nanos: -1 } }",
+                           "retry_config { max_backoff { seconds: 999999999999 } }",
+                           "rate_limits { max_dispatches_per_second: nan }",
+                           "rate_limits { max_dispatches_per_second: inf }",
+                           "stackdriver_logging_config { sampling_ratio: 1.5 }",
+                           "stackdriver_logging_config { sampling_ratio: -0.1 }",
+                           "stackdriver_logging_config { sampling_ratio: nan }"}) {
     const auto patch = DecodeQueueSettings(QueueOf(text), {});
     EXPECT_TRUE(absl::IsInvalidArgument(patch.status())) << text;
   }
@@ -163,23 +164,24 @@ TEST(QueueCodec, AQueueIsShownWhole) {
   v2::Queue out;
   EncodeQueue(queue, &out);
   EXPECT_EQ(out.SerializeAsString(), QueueOf(R"pb(
-              name: "projects/p/locations/l/queues/q"
-              rate_limits {
-                max_dispatches_per_second: 500
-                max_burst_size: 100
-                max_concurrent_dispatches: 1000
-              }
-              retry_config {
-                max_attempts: 100
-                max_retry_duration { seconds: 90 }
-                min_backoff { nanos: 100000000 }
-                max_backoff { seconds: 3600 }
-                max_doublings: 16
-              }
-              state: PAUSED
-              purge_time { seconds: 1800000000 nanos: 123456000 }
-              stackdriver_logging_config { sampling_ratio: 0.5 }
-            )pb").SerializeAsString())
+                                       name: "projects/p/locations/l/queues/q"
+                                       rate_limits {
+                                         max_dispatches_per_second: 500
+                                         max_burst_size: 100
+                                         max_concurrent_dispatches: 1000
+                                       }
+                                       retry_config {
+                                         max_attempts: 100
+                                         max_retry_duration { seconds: 90 }
+                                         min_backoff { nanos: 100000000 }
+                                         max_backoff { seconds: 3600 }
+                                         max_doublings: 16
+                                       }
+                                       state: PAUSED
+                                       purge_time { seconds: 1800000000 nanos: 123456000 }
+                                       stackdriver_logging_config { sampling_ratio: 0.5 }
+                                     )pb")
+                                         .SerializeAsString())
       << out.DebugString();
 }
 
@@ -198,7 +200,8 @@ TEST(QueueCodec, ATasksRetrySettingsAreCompletedFromItsQueue) {
   of_queue.max_attempts = 7;
   of_queue.min_backoff = absl::Seconds(2);
   of_queue.max_doublings = 5;
-  const v2::RetryConfig in = QueueOf("retry_config { max_attempts: 2 max_backoff { seconds: 9 } }").retry_config();
+  const v2::RetryConfig in =
+      QueueOf("retry_config { max_attempts: 2 max_backoff { seconds: 9 } }").retry_config();
   EXPECT_TRUE(LeavesRetryOpen(in));
   const core::RetryConfig retry = DecodeTaskRetry(in, of_queue, "task.retry_config").value();
   EXPECT_EQ(retry.max_attempts, 2);
@@ -216,10 +219,10 @@ TEST(QueueCodec, ATasksRetrySettingsAreCompletedFromItsQueue) {
 }
 
 TEST(QueueCodec, ATasksRetrySettingsHaveTheBoundsOfAQueues) {
-  for (const char* text :
-       {"max_attempts: -2", "max_doublings: -1", "min_backoff { seconds: -1 }",
-        "max_backoff { seconds: -1 }", "max_retry_duration { seconds: -1 }",
-        "min_backoff { seconds: 10 } max_backoff { seconds: 5 }", "max_backoff { nanos: 50000000 }"}) {
+  for (const char* text : {"max_attempts: -2", "max_doublings: -1", "min_backoff { seconds: -1 }",
+                           "max_backoff { seconds: -1 }", "max_retry_duration { seconds: -1 }",
+                           "min_backoff { seconds: 10 } max_backoff { seconds: 5 }",
+                           "max_backoff { nanos: 50000000 }"}) {
     const v2::RetryConfig in = QueueOf(fmt::format("retry_config {{ {} }}", text)).retry_config();
     EXPECT_TRUE(absl::IsInvalidArgument(DecodeTaskRetry(in, {}, "task.retry_config").status()))
         << text;

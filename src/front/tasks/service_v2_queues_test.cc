@@ -243,8 +243,9 @@ TEST_F(ServiceV2Queues, AMaskKeepsWhatItDoesNotName) {  // [33] [34]
 }
 
 TEST_F(ServiceV2Queues, AnEmptyMaskReplacesEverything) {
-  ASSERT_TRUE(CreateQueue("q", "retry_config { max_attempts: 9 } "
-                               "stackdriver_logging_config { sampling_ratio: 1 }")
+  ASSERT_TRUE(CreateQueue("q",
+                          "retry_config { max_attempts: 9 } "
+                          "stackdriver_logging_config { sampling_ratio: 1 }")
                   .ok());
   for (const char* mask : {"", "paths: '*'"}) {
     const auto queue = UpdateQueue("rate_limits { max_concurrent_dispatches: 3 }", mask);
@@ -274,7 +275,8 @@ TEST_F(ServiceV2Queues, AMaskMayNameWhatCannotChange) {  // [36]
 
 TEST_F(ServiceV2Queues, ClearingUnsupportedSettingsIsNoError) {  // [37] [39]
   ASSERT_TRUE(CreateQueue("q").ok());
-  EXPECT_TRUE(UpdateQueue("app_engine_routing_override {}", "paths: 'appEngineRoutingOverride'").ok());
+  EXPECT_TRUE(
+      UpdateQueue("app_engine_routing_override {}", "paths: 'appEngineRoutingOverride'").ok());
   EXPECT_TRUE(UpdateQueue("", "paths: 'httpTarget.oidcToken.audience'").ok());
 }
 
@@ -297,7 +299,8 @@ TEST_F(ServiceV2Queues, PurgingShowsItsTimeAndEmptiesTheQueue) {  // [47]
   ASSERT_TRUE(purged.ok());
   EXPECT_TRUE(purged->has_purge_time());
   ASSERT_TRUE(CreateTask().ok());
-  EXPECT_EQ(Invoke(&TasksServiceV2::ListTasks, fmt::format("parent: '{}'", kQueue))->tasks_size(), 1);
+  EXPECT_EQ(Invoke(&TasksServiceV2::ListTasks, fmt::format("parent: '{}'", kQueue))->tasks_size(),
+            1);
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ TEST_F(ServiceV2Tasks, ANameIsTakenOnce) {  // [51] [53]
 }
 
 TEST_F(ServiceV2Tasks, WrongNamesComeWithAHelpLink) {  // [51] [52]
-  for (const char* name : {"projects/p/locations/l/queues/q/tasks/a b",
-                           "projects/p/locations/l/queues/q/tasks/"}) {
+  for (const char* name :
+       {"projects/p/locations/l/queues/q/tasks/a b", "projects/p/locations/l/queues/q/tasks/"}) {
     const auto task = CreateTask(fmt::format("name: '{}'", name));
     EXPECT_TRUE(absl::IsInvalidArgument(task.status)) << name;
     google::rpc::Help help;
@@ -90,10 +90,9 @@ TEST_F(ServiceV2Tasks, WrongNamesComeWithAHelpLink) {  // [51] [52]
 }
 
 TEST_F(ServiceV2Tasks, AQueueMustExist) {  // [31] [56]
-  const auto task =
-      Invoke(&TasksServiceV2::CreateTask,
-             std::string("parent: 'projects/p/locations/l/queues/none' "
-                         "task { http_request { url: 'http://h/' } }"));
+  const auto task = Invoke(&TasksServiceV2::CreateTask,
+                           std::string("parent: 'projects/p/locations/l/queues/none' "
+                                       "task { http_request { url: 'http://h/' } }"));
   EXPECT_TRUE(absl::IsNotFound(task.status));
   EXPECT_EQ(ResourceOf(task.status).resource_name(), "projects/p/locations/l/queues/none");
   EXPECT_EQ(ResourceOf(task.status).resource_type(), "cloudtasks.googleapis.com/Queue");
@@ -143,8 +142,7 @@ TEST_F(ServiceV2Tasks, TheLargestTaskIsStored) {  // [63]
 }
 
 TEST_F(ServiceV2Tasks, ViewsDecideAboutTheBody) {  // [68]
-  const std::string task = TaskNameField("t") +
-                           " http_request { body: 'payload' headers { key: 'X-A' value: '1' } }";
+  const std::string target = "body: 'payload' headers { key: 'X-A' value: '1' }";
   const auto expect_basic = [](const v2::Task& shown) {
     EXPECT_EQ(shown.http_request().body(), "");
     EXPECT_EQ(shown.http_request().headers().at("X-A"), "1");
@@ -154,8 +152,8 @@ TEST_F(ServiceV2Tasks, ViewsDecideAboutTheBody) {  // [68]
     EXPECT_EQ(shown.http_request().body(), "payload");
     EXPECT_EQ(shown.view(), v2::Task::FULL);
   };
-  expect_basic(CreateTask(task).response);
-  expect_full(CreateTask("http_request { body: 'payload' }", "response_view: FULL").response);
+  expect_basic(CreateTask(TaskNameField("t"), target).response);
+  expect_full(CreateTask("", target, "response_view: FULL").response);
   const std::string name = TaskNameField("t");
   expect_basic(Invoke(&TasksServiceV2::GetTask, name).response);
   expect_full(Invoke(&TasksServiceV2::GetTask, name + " response_view: FULL").response);
@@ -236,7 +234,7 @@ TEST_F(ServiceV2Tasks, PagesCoverEveryTaskOnce) {  // [30]
 TEST_F(ServiceV2Tasks, APageOfLargeTasksEndsBeforeClientsRefuseIt) {
   constexpr int kTasks = 5;
   for (int i = 0; i < kTasks; ++i) {
-    ASSERT_TRUE(CreateTask(fmt::format("http_request {{ body: '{}' }}", std::string(900'000, 'b'))).ok());
+    ASSERT_TRUE(CreateTask("", fmt::format("body: '{}'", std::string(900'000, 'b'))).ok());
   }
   constexpr std::size_t kClientLimit = 4u << 20;
   int seen = 0;
@@ -262,8 +260,8 @@ TEST_F(ServiceV2Tasks, ATasksOwnRetrySettingsAreCompletedFromTheQueue) {
   EXPECT_EQ(task->retry_config().max_doublings(), 16);
   EXPECT_TRUE(absl::IsInvalidArgument(CreateTask("retry_config { max_attempts: -2 }").status));
   // Below the queue's min_backoff of 2 s.
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      CreateTask("retry_config { max_backoff { seconds: 1 } }").status));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(CreateTask("retry_config { max_backoff { seconds: 1 } }").status));
 }
 
 TEST_F(ServiceV2Tasks, CompleteRetrySettingsNeedNoQuestion) {

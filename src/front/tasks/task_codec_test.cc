@@ -55,7 +55,8 @@ TEST(TaskCodec, EveryFieldIsTaken) {
                                }
                                schedule_time { seconds: 1800000100 nanos: 123456789 }
                                dispatch_deadline { seconds: 15 nanos: 1999999 }
-                             )pb").value();
+                             )pb")
+                                 .value();
   EXPECT_EQ(task.task_id, "my_Task-1");
   EXPECT_EQ(task.schedule_time, absl::FromUnixMicros(1'800'000'100'123'456));
   EXPECT_EQ(task.dispatch_deadline, absl::Milliseconds(15'001));
@@ -67,12 +68,15 @@ TEST(TaskCodec, EveryFieldIsTaken) {
 TEST(TaskCodec, OutputOnlyFieldsAreIgnored) {
   const auto task = DecodeWithUrl(
       "create_time { seconds: 1 } dispatch_count: 9 response_count: 9 view: FULL "
-      "first_attempt { dispatch_time { seconds: 1 } } last_attempt { dispatch_time { seconds: 1 } }");
+      "first_attempt { dispatch_time { seconds: 1 } } last_attempt { dispatch_time { seconds: 1 } "
+      "}");
   EXPECT_TRUE(task.ok()) << Message(task.status());
 }
 
 TEST(TaskCodec, NamesMustBeTaskNamesOfTheQueue) {
-  EXPECT_TRUE(DecodeWithUrl("name: '" + std::string(kQueueName) + "/tasks/" + std::string(500, 'a') + "'").ok());
+  EXPECT_TRUE(
+      DecodeWithUrl("name: '" + std::string(kQueueName) + "/tasks/" + std::string(500, 'a') + "'")
+          .ok());
   for (const std::string& name :
        {std::string(kQueueName) + "/tasks/", std::string(kQueueName) + "/tasks/a b",
         std::string(kQueueName) + "/tasks/" + std::string(501, 'a'),
@@ -80,7 +84,8 @@ TEST(TaskCodec, NamesMustBeTaskNamesOfTheQueue) {
         std::string("a")}) {
     EXPECT_TRUE(absl::IsInvalidArgument(DecodeWithUrl("name: '" + name + "'").status())) << name;
   }
-  const Status other = DecodeWithUrl("name: 'projects/p/locations/l/queues/other/tasks/a'").status();
+  const Status other =
+      DecodeWithUrl("name: 'projects/p/locations/l/queues/other/tasks/a'").status();
   EXPECT_TRUE(absl::IsInvalidArgument(other));
   EXPECT_NE(Message(other).find(kQueueName), std::string_view::npos);
   EXPECT_NE(Message(other).find("queues/other"), std::string_view::npos);
@@ -109,8 +114,9 @@ TEST(TaskCodec, MethodsAndBodiesMustFit) {
 TEST(TaskCodec, DispatchDeadlinesHaveBounds) {
   EXPECT_TRUE(DecodeWithUrl("dispatch_deadline { seconds: 15 }").ok());
   EXPECT_TRUE(DecodeWithUrl("dispatch_deadline { seconds: 1800 }").ok());
-  for (const char* deadline : {"seconds: 14", "seconds: 14 nanos: 999999999", "", "seconds: -20",
-                               "seconds: 1800 nanos: 1", "seconds: 1801", "seconds: 20 nanos: -1"}) {
+  for (const char* deadline :
+       {"seconds: 14", "seconds: 14 nanos: 999999999", "", "seconds: -20", "seconds: 1800 nanos: 1",
+        "seconds: 1801", "seconds: 20 nanos: -1"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(
         DecodeWithUrl(fmt::format("dispatch_deadline {{ {} }}", deadline)).status()))
         << deadline;
@@ -118,8 +124,8 @@ TEST(TaskCodec, DispatchDeadlinesHaveBounds) {
 }
 
 TEST(TaskCodec, ScheduleTimesMustBeTimes) {
-  for (const char* time : {"seconds: 253402300800", "seconds: -62135596801", "nanos: 1000000000",
-                           "nanos: -1"}) {
+  for (const char* time :
+       {"seconds: 253402300800", "seconds: -62135596801", "nanos: 1000000000", "nanos: -1"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(
         DecodeWithUrl(fmt::format("schedule_time {{ {} }}", time)).status()))
         << time;
@@ -161,7 +167,8 @@ v2::Task Encode(const core::Task& task, TaskView view) {
 
 TEST(TaskCodec, ANewTaskIsShownAsStored) {
   core::Task task = StoredTask(
-      Decode("http_request { url: 'http://h/' body: 'secret' headers { key: 'X-A' value: '1' } }").value());
+      Decode("http_request { url: 'http://h/' body: 'secret' headers { key: 'X-A' value: '1' } }")
+          .value());
   task.progress.schedule_time = kNow + absl::Microseconds(1);
   const std::string expected_basic = R"pb(
     name: "projects/p/locations/l/queues/q/tasks/1234567890123456789"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/tasks/testing/machine_engine.h"
 
+#include <algorithm>
 #include <variant>
 #include <vector>
 
@@ -62,8 +63,8 @@ struct Runner {
     if (!listing.ok()) return listing.status();
     engine::TaskPage page;
     const auto& tasks = harness.ledger().queues().at(listing->queue).tasks;
-    for (auto it = tasks.upper_bound(std::max(c.after, listing->purged_through));
-         it != tasks.end(); ++it) {
+    for (auto it = tasks.upper_bound(std::max(c.after, listing->purged_through)); it != tasks.end();
+         ++it) {
       if (it->second.body->create_time <= listing->created_after) continue;
       if (page.tasks.size() == c.count_max) {
         page.next_after = page.tasks.back().body->sequence;
@@ -85,8 +86,8 @@ Status MachineEngine::Backup(const std::string& dir) {
 engine::Reply MachineEngine::Run(engine::Command& command) {
   ++command_count_;
   if (failure_) return *std::exchange(failure_, std::nullopt);
-  engine::Reply reply = std::visit(Runner{harness_}, command);
-  harness_.Settle();
+  engine::Reply reply = std::visit(Runner{*harness_}, command);
+  harness_->Settle();
   return reply;
 }
 
@@ -102,12 +103,13 @@ void MachineEngine::Submit(engine::Command command, engine::Done done) {
 }
 
 void MachineEngine::ReleaseReplies() {
-  is_holding_ = false;
-  while (!held_.empty()) {
-    auto [done, reply] = std::move(held_.front());
-    held_.pop_front();
-    done(std::move(reply));
+  std::deque<std::pair<engine::Done, engine::Reply>> held;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_holding_ = false;
+    held.swap(held_);
   }
+  for (auto& [done, reply] : held) done(std::move(reply));
 }
 
 }  // namespace sluice::front::testing

@@ -7,8 +7,9 @@
 //
 // Threading: Submit from any thread, one at a time; the rest from the test's.
 
+#include <atomic>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ namespace sluice::front::testing {
 
 class MachineEngine final : public engine::Engine {
  public:
-  explicit MachineEngine(const core::TaskLimits& limits = {}) : harness_(limits) {}
+  explicit MachineEngine(const core::TaskLimits& limits = {})
+      : limits_(limits), harness_(std::make_unique<core::testing::MachineHarness>(limits)) {}
 
   void Submit(engine::Command command, engine::Done done) override;
   void ClockMoved() override {}
@@ -30,7 +32,10 @@ class MachineEngine final : public engine::Engine {
   [[nodiscard]] engine::EngineMetrics Metrics() const override { return {}; }
 
   /// Time, attempts, the machine itself.
-  core::testing::MachineHarness& harness() { return harness_; }
+  core::testing::MachineHarness& harness() { return *harness_; }
+
+  /// Forgets everything, as a new data directory would.
+  void StartAfresh() { harness_ = std::make_unique<core::testing::MachineHarness>(limits_); }
 
   /// Commands from now on are carried out, but answered only by ReleaseReplies.
   void HoldReplies() { is_holding_ = true; }
@@ -43,8 +48,9 @@ class MachineEngine final : public engine::Engine {
   engine::Reply Run(engine::Command& command);
 
   std::mutex mutex_;
-  core::testing::MachineHarness harness_;
-  std::size_t command_count_ = 0;
+  core::TaskLimits limits_;
+  std::unique_ptr<core::testing::MachineHarness> harness_;
+  std::atomic<std::size_t> command_count_ = 0;
   std::optional<Status> failure_;
   bool is_holding_ = false;
   std::deque<std::pair<engine::Done, engine::Reply>> held_;

@@ -88,11 +88,13 @@ class ServiceV2Test : public ::testing::Test {
         fmt::format("queue {{ name: '{}' {} }} update_mask {{ {} }}", kQueue, queue_fields, mask));
   }
 
-  // A task of queue q; `task` goes into the task, `rest` into the request.
-  Outcome<v2::Task> CreateTask(const std::string& task = {}, const std::string& rest = {}) {
-    return Invoke(&TasksServiceV2::CreateTask,
-                  fmt::format("parent: '{}' task {{ http_request {{ url: 'http://h/' }} {} }} {}",
-                              kQueue, task, rest));
+  // A task of queue q; the texts go into the task, its target, and the request.
+  Outcome<v2::Task> CreateTask(const std::string& task = {}, const std::string& target = {},
+                               const std::string& rest = {}) {
+    return Invoke(
+        &TasksServiceV2::CreateTask,
+        fmt::format("parent: '{}' task {{ http_request {{ url: 'http://h/' {} }} {} }} {}", kQueue,
+                    target, task, rest));
   }
 
   static std::string TaskNameField(std::string_view task_id) {
