@@ -3,11 +3,13 @@
 // memtable options help. The answers are in docs/adr/0004.
 //
 //   sluice_spike_key_layout layout DIR TASKS [sequence|generated|name] [no-collector]
-//   sluice_spike_key_layout memtable DIR TASKS
+//   sluice_spike_key_layout memtable|churn DIR TASKS [ROUNDS [PART OF A VARIANT'S NAME]]
 //
 // `sequence`: body under (incarnation, sequence), name index, schedule index.
 // `generated`: the same without a name index, for ids the service makes.
 // `name`: body under (incarnation, name), schedule index that holds the name.
+// `churn` lets each task live until 20,000 later ones were created: put, progress
+// put, delete.
 // DIR must be on the disk to be measured, and is emptied. CPU is that of the whole
 // process, background flushes and compactions included, once they are idle.
 
@@ -209,11 +211,30 @@ void Create(Database& db, Layout layout, std::uint64_t tasks, const Bodies& bodi
   db.Write(&batch);
 }
 
-double TimeMs(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+void Delete(Database& db, Layout layout, std::uint64_t count) {
+  rocksdb::WriteBatch batch;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    DeleteTask(&batch, layout, i);
+    if ((i + 1) % kBatchTasks == 0) {
+      db.Write(&batch);
+      batch.Clear();
+    }
+  }
+  db.Write(&batch);
+}
+
+/// Wall and the caller's own CPU, which other programs disturb less.
+struct Taken {
+  double wall_ms = 0;
+  double cpu_ms = 0;
+};
+
+Taken Take(const std::function<void()>& work) {
+  const auto wall = std::chrono::steady_clock::now();
+  const double cpu = CpuSeconds(RUSAGE_THREAD);
   work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
+  const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - wall;
+  return {.wall_ms = passed.count(), .cpu_ms = (CpuSeconds(RUSAGE_THREAD) - cpu) * 1e3};
 }
 
 void ReadByName(Database& db, Layout layout, std::uint64_t tasks) {
@@ -222,14 +243,14 @@ void ReadByName(Database& db, Layout layout, std::uint64_t tasks) {
   std::vector<double> each;
   for (std::uint64_t n = 0; n < kReads; ++n) {
     const std::uint64_t i = Mix(n) % tasks;
-    each.push_back(TimeMs([&] {
-      if (layout != Layout::kGenerated) {
-        SLUICE_CHECK(!db.Get(NameKey(kIncarnation, NameOf(i))).empty(), "name");
-      }
-      if (layout != Layout::kName) {
-        SLUICE_CHECK(db.Get(BodyKey(kIncarnation, i)).size() == kBodyBytes, "body");
-      }
-    }));
+    each.push_back(Take([&] {
+                     if (layout != Layout::kGenerated) {
+                       SLUICE_CHECK(!db.Get(NameKey(kIncarnation, NameOf(i))).empty(), "name");
+                     }
+                     if (layout != Layout::kName) {
+                       SLUICE_CHECK(db.Get(BodyKey(kIncarnation, i)).size() == kBodyBytes, "body");
+                     }
+                   }).wall_ms);
   }
   std::sort(each.begin(), each.end());
   meter.Print(fmt::format("read by name (p50 {:.1f} us, p99 {:.1f} us)", each[kReads / 2] * 1e3,
@@ -278,11 +299,13 @@ void ScanOverDeleted(Database& db, std::string_view when, std::uint64_t deleted)
   const std::int64_t bound = EarliestFrom(deleted);
   std::size_t rows = 0;
   for (int round = 1; round <= 2; ++round) {
-    const double from_start = TimeMs([&] { rows = scan(INT64_MIN); });
-    const double from_bound = TimeMs([&] { rows = scan(bound); });
+    const Taken start = Take([&] { rows = scan(INT64_MIN); });
+    const Taken near = Take([&] { rows = scan(bound); });
     fmt::print(
-        "  window over {} deleted, {:<28} from start {:9.3f} ms, from bound {:7.3f} ms, {} rows\n",
-        deleted, fmt::format("{} ({}):", when, round), from_start, from_bound, rows);
+        "  window over {} deleted, {:<26} from start {:.2f} ms (cpu {:.2f}), "
+        "from bound {:.3f} ms (cpu {:.3f}), {} rows\n",
+        deleted, fmt::format("{} ({}):", when, round), start.wall_ms, start.cpu_ms, near.wall_ms,
+        near.cpu_ms, rows);
   }
 }
 
@@ -309,29 +332,26 @@ void RunLayout(const std::string& dir, std::uint64_t tasks, Layout layout, bool 
   }
   for (int round = 0; round < 3; ++round) {
     std::unique_ptr<Database> db;
-    const double open =
-        TimeMs([&] { db = std::make_unique<Database>(dir, TunedOptions({.path = dir})); });
-    const double first = TimeMs([&] {
+    const Taken open =
+        Take([&] { db = std::make_unique<Database>(dir, TunedOptions({.path = dir})); });
+    const Taken first = Take([&] {
       SLUICE_CHECK(db->Window(ScheduleRange(kIncarnation, INT64_MIN, 0, INT64_MAX)).size() != 0,
                    "the schedule is empty");
     });
-    fmt::print("  reopen {:.1f} ms, first window of 1024 due entries {:.2f} ms\n", open, first);
+    fmt::print("  reopen {:.1f} ms (cpu {:.1f}), first window of 1024 due entries {:.2f} ms\n",
+               open.wall_ms, open.cpu_ms, first.wall_ms);
   }
   Database db(dir, options);
   {
     const Meter meter;
-    rocksdb::WriteBatch batch;
-    for (std::uint64_t i = 0; i < deleted; ++i) {
-      DeleteTask(&batch, layout, i);
-      if ((i + 1) % kBatchTasks == 0) {
-        db.Write(&batch);
-        batch.Clear();
-      }
-    }
-    db.Write(&batch);
-    ScanOverDeleted(db, "right after", deleted);
-    db.FlushAndSettle();
+    Delete(db, layout, deleted);
     meter.Print("delete, batches of 20", deleted);
+  }
+  ScanOverDeleted(db, "right after", deleted);
+  {
+    const Meter meter;
+    db.FlushAndSettle();
+    meter.Print("its last flush and compactions", deleted);
   }
   ScanOverDeleted(db, "after background work", deleted);
 }
@@ -341,43 +361,100 @@ struct Variant {
   std::function<void(rocksdb::Options*)> change;
 };
 
-void RunMemtable(const std::string& dir, std::uint64_t tasks) {
-  const std::vector<Variant> variants = {
+void WriteBuffer(rocksdb::Options* options, std::size_t bytes) {
+  options->write_buffer_size = bytes;
+}
+
+void InsertHint(rocksdb::Options* options, std::size_t prefix_bytes) {
+  options->memtable_insert_with_hint_prefix_extractor.reset(
+      rocksdb::NewFixedPrefixTransform(prefix_bytes));
+}
+
+std::vector<Variant> MemtableVariants() {
+  return {
       {"as the store is tuned", [](rocksdb::Options*) {}},
+      {"no insert hint", [](auto* o) { o->memtable_insert_with_hint_prefix_extractor.reset(); }},
+      {"insert hint by tag", [](auto* o) { InsertHint(o, 1); }},
       {"concurrent memtable writes", [](auto* o) { o->allow_concurrent_memtable_write = true; }},
-      {"insert hint by tag",
-       [](auto* o) {
-         o->memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
-       }},
-      {"insert hint by tag and incarnation",
-       [](auto* o) {
-         o->memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(9));
-       }},
       {"memtable bloom filter",
        [](auto* o) {
          o->memtable_whole_key_filtering = true;
          o->memtable_prefix_bloom_size_ratio = 0.05;
        }},
       {"vector memtable",
-       [](auto* o) { o->memtable_factory.reset(new rocksdb::VectorRepFactory); }},
+       [](auto* o) { o->memtable_factory = std::make_shared<rocksdb::VectorRepFactory>(); }},
       {"in-place updates", [](auto* o) { o->inplace_update_support = true; }},
       {"arena blocks of 1 MiB", [](auto* o) { o->arena_block_size = 1u << 20; }},
-      {"write buffer 8 MiB", [](auto* o) { o->write_buffer_size = 8u << 20; }},
-      {"write buffer 32 MiB", [](auto* o) { o->write_buffer_size = 32u << 20; }},
-      {"write buffer 64 MiB", [](auto* o) { o->write_buffer_size = 64u << 20; }},
+      {"write buffer 8 MiB", [](auto* o) { WriteBuffer(o, 8u << 20); }},
+      {"write buffer 32 MiB", [](auto* o) { WriteBuffer(o, 32u << 20); }},
+      {"write buffer 64 MiB", [](auto* o) { WriteBuffer(o, 64u << 20); }},
       {"LZ4", [](auto* o) { o->compression = rocksdb::kLZ4Compression; }},
+      {"base level 64 MiB", [](auto* o) { o->max_bytes_for_level_base = 64u << 20; }},
+      {"base level 64 MiB, files 16 MiB",
+       [](auto* o) {
+         o->max_bytes_for_level_base = 64u << 20;
+         o->target_file_size_base = 16u << 20;
+       }},
       {"static level sizes", [](auto* o) { o->level_compaction_dynamic_level_bytes = false; }},
   };
+}
+
+std::vector<Variant> ChurnVariants() {
+  return {
+      {"as the store is tuned", [](rocksdb::Options*) {}},
+      {"no compaction on deletion",
+       [](auto* o) { o->table_properties_collector_factories.clear(); }},
+      {"8 files in level 0", [](auto* o) { o->level0_file_num_compaction_trigger = 8; }},
+      {"8 files, no compaction on deletion",
+       [](auto* o) {
+         o->level0_file_num_compaction_trigger = 8;
+         o->table_properties_collector_factories.clear();
+       }},
+      {"write buffer 32 MiB", [](auto* o) { WriteBuffer(o, 32u << 20); }},
+      {"write buffer 64 MiB", [](auto* o) { WriteBuffer(o, 64u << 20); }},
+  };
+}
+
+void Churn(Database& db, std::uint64_t tasks, const Bodies& bodies) {
+  constexpr std::uint64_t kLife = 20'000;
+  const std::string progress(60, 'p');
+  rocksdb::WriteBatch batch;
+  for (std::uint64_t i = 0; i < tasks + kLife; ++i) {
+    if (i < tasks) PutTask(&batch, Layout::kSequence, i, bodies.Of(i));
+    if (i >= kLife) {
+      const std::uint64_t old = i - kLife;
+      Must(batch.Put(ProgressKey(kIncarnation, old), progress));
+      // The outcome comes in a later batch than the start of the attempt.
+      db.Write(&batch);
+      batch.Clear();
+      Must(batch.Delete(ProgressKey(kIncarnation, old)));
+      DeleteTask(&batch, Layout::kSequence, old);
+    }
+    if ((i + 1) % kBatchTasks == 0) {
+      db.Write(&batch);
+      batch.Clear();
+    }
+  }
+  db.Write(&batch);
+}
+
+/// Rounds are interleaved, so that noise of the machine falls on all variants.
+void RunVariants(const std::string& dir, std::uint64_t tasks, bool is_churning, int rounds,
+                 std::string_view only) {
   const Bodies bodies;
-  constexpr int kRounds = 3;  // interleaved, so that noise of the machine falls on all
-  for (int round = 0; round < kRounds; ++round) {
-    for (const Variant& variant : variants) {
+  for (int round = 0; round < rounds; ++round) {
+    for (const Variant& variant : is_churning ? ChurnVariants() : MemtableVariants()) {
+      if (variant.name.find(only) == std::string::npos) continue;
       std::filesystem::remove_all(dir);
       rocksdb::Options options = TunedOptions({.path = dir});
       variant.change(&options);
       Database db(dir, options);
       const Meter meter;
-      Create(db, Layout::kSequence, tasks, bodies);
+      if (is_churning) {
+        Churn(db, tasks, bodies);
+      } else {
+        Create(db, Layout::kSequence, tasks, bodies);
+      }
       db.FlushAndSettle();
       meter.Print(variant.name, tasks);
     }
@@ -387,9 +464,10 @@ void RunMemtable(const std::string& dir, std::uint64_t tasks) {
 int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (args.size() < 3) {
-    fmt::print(stderr,
-               "usage: {} layout|memtable DIR TASKS [sequence|generated|name] [no-collector]\n",
-               argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} layout|memtable|churn DIR TASKS [sequence|generated|name] [no-collector]\n",
+        argv[0]);
     return 2;
   }
   const std::string dir = args[1] + "/spike-key-layout";
@@ -397,8 +475,9 @@ int Main(int argc, char** argv) {
   const auto has = [&](std::string_view word) {
     return std::find(args.begin() + 3, args.end(), word) != args.end();
   };
-  if (args[0] == "memtable") {
-    RunMemtable(dir, tasks);
+  if (args[0] == "memtable" || args[0] == "churn") {
+    RunVariants(dir, tasks, args[0] == "churn", args.size() > 3 ? std::stoi(args[3]) : 3,
+                args.size() > 4 ? args[4] : "");
   } else {
     const bool is_all = !has("sequence") && !has("generated") && !has("name");
     const std::pair<Layout, std::string> layouts[] = {{Layout::kSequence, "sequence"},
@@ -407,6 +486,7 @@ int Main(int argc, char** argv) {
     for (const auto& [layout, name] : layouts) {
       if (!is_all && !has(name)) continue;
       fmt::print("{} tasks, bodies by {}\n", tasks, name);
+      std::fflush(stdout);
       RunLayout(dir, tasks, layout, !has("no-collector"));
     }
   }
