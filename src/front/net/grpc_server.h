@@ -63,7 +63,7 @@ class GrpcServer {
   ~GrpcServer();
 
   /// Takes the connection over.
-  /// Requires: Shutdown has not begun (gRPC would leak the descriptor).
+  /// Requires: Shutdown has not begun.
   void Serve(AcceptedConnection connection);
 
   /// What health checks answer for the whole server; NOT_SERVING at first.
