@@ -3,7 +3,6 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_buffer_manager.h>
@@ -14,7 +13,6 @@ namespace sluice::store {
 namespace {
 
 constexpr int kWriteBuffers = 2;
-constexpr std::size_t kFamilyAndIncarnationBytes = 9;  // tag and u64, see keys.h
 constexpr double kBloomBitsPerKey = 10;
 /// A file is compacted soon when half of this many keys in a row are deleted,
 /// so that a scan which must cross finished tasks does not cross them for long.
@@ -60,12 +58,12 @@ rocksdb::Options TunedOptions(const RocksDbOptions& options) {
   out.table_properties_collector_factories.push_back(
       rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
 
-  // One thread applies. Keys of one family and queue mostly arrive in order, so an
-  // insert starts from its neighbour: a tenth less CPU than a search (ADR 0004).
+  // One thread applies. An insert hint by prefix (a tenth less CPU, ADR 0004) must
+  // stay off: RocksDB 7.8 keeps one hint a prefix for both of a memtable's lists,
+  // so a range deletion follows a hint into the wrong list and its assertion ends
+  // the process.
   out.allow_concurrent_memtable_write = false;
   out.enable_write_thread_adaptive_yield = false;
-  out.memtable_insert_with_hint_prefix_extractor.reset(
-      rocksdb::NewFixedPrefixTransform(kFamilyAndIncarnationBytes));
 
   out.avoid_flush_during_shutdown = !options.flush_on_close;
   out.max_bgerror_resume_count = 0;  // an error is final

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "store/all_rows.h"
+#include "store/keys.h"
 #include "store/store.h"
 
 namespace sluice::store {
@@ -105,6 +106,25 @@ TEST_P(StoreContract, ChangesOfABatchApplyInTheirOrder) {
   batch.Delete("c");
   Apply(batch);
   EXPECT_EQ(AllRows(store()), (Rows{{"b", "2"}}));
+}
+
+// An insert hint shared between point keys and range deletions once ended the
+// process here.
+TEST_P(StoreContract, RangeDeletionsFollowOrderedInsertsOfTheirFamily) {
+  for (std::uint64_t incarnation = 1; incarnation <= 20; ++incarnation) {
+    Batch fill;
+    for (std::uint64_t sequence = 1; sequence <= 200; ++sequence) {
+      fill.Put(BodyKey(incarnation, sequence), "body");
+      fill.Put(ScheduleKey(incarnation, 1'000, sequence), "");
+    }
+    Apply(fill);
+    Batch erase;
+    for (const KeyRange& range : IncarnationRanges(incarnation)) {
+      erase.DeleteRange(range.from, range.to);
+    }
+    Apply(erase);
+    EXPECT_TRUE(AllRows(store()).empty());
+  }
 }
 
 TEST_P(StoreContract, DeleteRangeTakesItsFirstKeyAndLeavesItsLast) {
