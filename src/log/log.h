@@ -27,6 +27,8 @@
 #include "base/time.h"
 
 namespace sluice::env {
+class Clock;
+class Executor;
 class FileSystem;
 }  // namespace sluice::env
 
@@ -44,10 +46,21 @@ enum class Durability : std::uint8_t {
 
 struct Options {
   Durability durability = Durability::kSync;
-  std::uint64_t segment_bytes_first = 4u << 20;
+  std::uint64_t segment_bytes_first = 4u << 20;  // doubling from there
   std::uint64_t segment_bytes = 64u << 20;
   std::uint64_t frame_bytes_max = 32u << 20;
   std::uint64_t reserve_segments = 1;  // pre-zeroed ahead of the current one
+
+  /// Where segments are zeroed ahead; must outlive the log. Null: by the thread
+  /// that needs them, which keeps a simulation on one thread.
+  env::Executor* executor = nullptr;
+  /// For Durability::kOs, to really sync once a second; must outlive the log.
+  const env::Clock* clock = nullptr;
+  /// Given to a log that is created: a random number, so that the bytes of one log
+  /// never pass for those of another.
+  std::uint64_t new_log_id = 0;
+  /// Positions named by a DATA_LOSS message whose loss the operator accepts.
+  std::vector<Position> accept_loss_at;
 };
 
 /// What opening found and did; printed at start.
@@ -59,6 +72,9 @@ struct RecoveryReport {
   std::uint64_t bytes_cut = 0;  // an unproven last frame that was dropped
   std::string cut_reason;       // empty when nothing was cut
   bool was_sealed = false;      // the log ended with a seal: a clean idle end
+  /// One sentence for each thing an operator should know: accepted losses, damage
+  /// that concerned no data.
+  std::vector<std::string> warnings;
 };
 
 struct Usage {
@@ -102,6 +118,7 @@ class Log {
 
   /// Allows segments whose frames all lie at or before `position` to be
   /// deleted, unless pinned. Errors: final.
+  /// Deletes files and syncs the folder, so not for a thread that must not wait.
   virtual Status DropBefore(Position position) = 0;
 
   /// Keeps every segment that exists now until the pin is destroyed; gives the
@@ -121,6 +138,8 @@ class Log {
   };
   virtual std::unique_ptr<Pin> PinSegments() = 0;
 
+  /// While space is low this also has the reserve tried again, so that watching
+  /// is enough to learn when space is back.
   [[nodiscard]] virtual Usage usage() const = 0;
 };
 
