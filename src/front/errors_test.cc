@@ -17,7 +17,8 @@ namespace {
 template <typename Detail>
 Detail DetailOf(const Status& status) {
   Detail detail;
-  for (const google::protobuf::Any& any : ToRpcStatus(status).details()) {
+  const google::rpc::Status shown = ToRpcStatus(status);
+  for (const google::protobuf::Any& any : shown.details()) {
     if (any.Is<Detail>()) any.UnpackTo(&detail);
   }
   return detail;

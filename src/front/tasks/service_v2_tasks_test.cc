@@ -29,7 +29,8 @@ class ServiceV2Tasks : public ServiceV2Test {
 
   static google::rpc::ResourceInfo ResourceOf(const Status& status) {
     google::rpc::ResourceInfo info;
-    for (const auto& detail : ToRpcStatus(status).details()) {
+    const google::rpc::Status shown = ToRpcStatus(status);
+    for (const google::protobuf::Any& detail : shown.details()) {
       if (detail.Is<google::rpc::ResourceInfo>()) detail.UnpackTo(&info);
     }
     return info;
