@@ -373,8 +373,8 @@ void InsertHint(rocksdb::Options* options, std::size_t prefix_bytes) {
 std::vector<Variant> MemtableVariants() {
   return {
       {"as the store is tuned", [](rocksdb::Options*) {}},
-      {"no insert hint", [](auto* o) { o->memtable_insert_with_hint_prefix_extractor.reset(); }},
       {"insert hint by tag", [](auto* o) { InsertHint(o, 1); }},
+      {"insert hint by tag and incarnation", [](auto* o) { InsertHint(o, 9); }},
       {"concurrent memtable writes", [](auto* o) { o->allow_concurrent_memtable_write = true; }},
       {"memtable bloom filter",
        [](auto* o) {
