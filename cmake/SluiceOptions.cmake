@@ -3,8 +3,6 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# What one folder finds, every folder that links to it can name.
-set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers for our code: empty, address,undefined or thread")
 option(SLUICE_CORE_ONLY "Build only what needs neither gRPC nor RocksDB (thread sanitizer)" OFF)
