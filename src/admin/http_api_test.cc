@@ -15,6 +15,7 @@
 
 #include "admin/fake_engine.h"
 #include "admin/faults.h"
+#include "admin/json_answer.h"
 #include "env/virtual_clock.h"
 
 namespace sluice::admin {
