@@ -21,7 +21,6 @@
 #include "engine/reader_pool.h"
 #include "engine/recovery.h"
 #include "env/clock.h"
-#include "env/posix/thread_executor.h"
 
 namespace sluice::engine {
 namespace {
@@ -49,9 +48,8 @@ class ThreadedEngine final : public Engine, private LanePorts {
 
   Status Start(std::uint64_t random_seed, log::RecoveryReport* report) {
     log::Options log_options = options_.log;
-    log_options.executor = &zeroing_;
-    log_options.clock = &clock_;
-    log_options.new_log_id = ~random_seed;
+    if (log_options.clock == nullptr) log_options.clock = &clock_;
+    if (log_options.new_log_id == 0) log_options.new_log_id = ~random_seed;
     SLUICE_ASSIGN_OR_RETURN(Recovered recovered,
                             Recover(files_, log_dir_, log_options, *store_, random_seed));
     if (report != nullptr) *report = recovered.report;
@@ -223,7 +221,6 @@ class ThreadedEngine final : public Engine, private LanePorts {
 
   Inbox inbox_;
   Lane lane_;
-  env::ThreadExecutor zeroing_;  // of log segments, ahead of their use
   std::unique_ptr<log::Log> log_;
   std::optional<Committer> committer_;
   std::optional<ReaderPool> readers_;
