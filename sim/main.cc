@@ -3,12 +3,15 @@
 // sluice_sim --seed N [--verbose]     replays one run
 // sluice_sim --seeds COUNT [--from N] runs many, each one twice where its number
 //                                     divides by 50, to see that it repeats
+// --sabotage RULE breaks a rule of the engine: the runs must then fail
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "sim/simulation.h"
 
@@ -22,7 +25,9 @@ bool RunSeed(std::uint64_t seed, const sluice::sim::SimulationOptions& options, 
              sluice::sim::SimulationReport* report) {
   *report = sluice::sim::RunSimulation(seed, options);
   if (is_repeated) {
-    const std::uint64_t again = sluice::sim::RunSimulation(seed, {}).trace_hash;
+    sluice::sim::SimulationOptions quiet = options;
+    quiet.is_verbose = false;
+    const std::uint64_t again = sluice::sim::RunSimulation(seed, quiet).trace_hash;
     if (again != report->trace_hash) report->failures.push_back("the run does not repeat");
   }
   for (const std::string& failure : report->failures) {
@@ -47,6 +52,13 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed, "replay this seed");
   app.add_option("--seeds", count, "how many seeds to run");
   app.add_option("--from", from, "the first seed");
+  const std::map<std::string, sluice::sim::Sabotage> sabotages{
+      {"none", sluice::sim::Sabotage::kNone},
+      {"reply-before-sync", sluice::sim::Sabotage::kReplyBeforeSync},
+      {"store-before-sync", sluice::sim::Sabotage::kStoreBeforeSync},
+      {"drop-unflushed", sluice::sim::Sabotage::kDropUnflushed}};
+  app.add_option("--sabotage", options.sabotage, "break a rule on purpose; must be noticed")
+      ->transform(CLI::CheckedTransformer(sabotages));
   app.add_flag("--verbose", options.is_verbose, "print every event");
   CLI11_PARSE(app, argc, argv);
 

@@ -140,19 +140,27 @@ void SimServer::Die() {
 }
 
 void SimServer::Commit(engine::Frame frame) {
-  loop_.AtInLife(
-      loop_.now() + random_.UpTo(absl::Microseconds(100)), [this, frame = std::move(frame)] {
-        const StatusOr<log::Position> position =
-            log_->Append(engine::EncodeFrame(frame.checkpoint, frame.batch.bytes()));
-        if (!position.ok()) return Die();
-        loop_.AtInLife(loop_.now() + random_.UpTo(knobs_.sync_time_max),
-                       [this, frame, position = *position] { SyncFrame(frame, position); });
-      });
+  loop_.AtInLife(loop_.now() + random_.UpTo(absl::Microseconds(100)),
+                 [this, frame = std::move(frame)] { AppendFrame(frame); });
+}
+
+void SimServer::AppendFrame(const engine::Frame& frame) {
+  const StatusOr<log::Position> position =
+      log_->Append(engine::EncodeFrame(frame.checkpoint, frame.batch.bytes()));
+  if (!position.ok()) return Die();
+  if (knobs_.sabotage == Sabotage::kReplyBeforeSync) lane_->OnCommitted(frame.number);
+  if (knobs_.sabotage == Sabotage::kStoreBeforeSync) {
+    IgnoreError(store_.Apply(engine::BatchForStore(frame.batch, frame.checkpoint, *position)),
+                "the model store takes every batch");
+    IgnoreError(store_.Flush(), "the model store always flushes");
+  }
+  loop_.AtInLife(loop_.now() + random_.UpTo(knobs_.sync_time_max),
+                 [this, frame, position = *position] { SyncFrame(frame, position); });
 }
 
 void SimServer::SyncFrame(engine::Frame frame, log::Position position) {
   if (!log_->Sync().ok()) return Die();
-  lane_->OnCommitted(frame.number);
+  if (knobs_.sabotage != Sabotage::kReplyBeforeSync) lane_->OnCommitted(frame.number);
   // The applying thread takes frames in order, whatever each one's time is.
   to_apply_.emplace_back(std::move(frame), position);
   loop_.AtInLife(loop_.now() + random_.UpTo(knobs_.apply_time_max), [this] { ApplyNext(); });
@@ -172,6 +180,10 @@ void SimServer::ApplyNext() {
 }
 
 void SimServer::MaybeFlush() {
+  if (knobs_.sabotage == Sabotage::kDropUnflushed) {
+    if (!log_->DropBefore(log_->usage().end).ok()) Die();
+    return;
+  }
   store_.FlushSome(random_.Bits());
   const auto raw = store_.GetFlushed(store::kMetaKey);
   if (!raw.ok() || !*raw) return;

@@ -23,6 +23,14 @@
 
 namespace sluice::sim {
 
+/// A rule of the engine broken on purpose, to see that the checker notices.
+enum class Sabotage : std::uint8_t {
+  kNone,
+  kReplyBeforeSync,  // design section 4 rule 2
+  kStoreBeforeSync,  // rule 1
+  kDropUnflushed,    // rule 6
+};
+
 /// The settings a seed chooses; small, so that rare paths are common.
 struct ServerKnobs {
   engine::LaneOptions lane;
@@ -32,6 +40,7 @@ struct ServerKnobs {
   Duration apply_time_max;
   Duration read_time_max;
   bool is_power_cut_survivable = true;  // false: kills only (Durability::kOs)
+  Sabotage sabotage = Sabotage::kNone;
 
   static ServerKnobs Draw(Random& random);
 };
@@ -86,6 +95,7 @@ class SimServer : private engine::LanePorts {
   void Read(engine::ReadRequest request) override;
   void StartAttempt(core::StartAttempt attempt) override;
 
+  void AppendFrame(const engine::Frame& frame);
   void SyncFrame(engine::Frame frame, log::Position position);
   void ApplyNext();
   void MaybeFlush();

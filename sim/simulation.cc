@@ -35,7 +35,7 @@ class Simulation {
         random_(seed),
         loop_(kStart),
         server_(
-            loop_, random_, ServerKnobs::Draw(random_),
+            loop_, random_, KnobsOf(random_, options),
             [this](core::StartAttempt attempt) { ServeAttempt(std::move(attempt)); },
             [this](const core::TaskEnded& ended) { checker_.Ended(ended); }) {
     report_.seed = seed;
@@ -59,6 +59,12 @@ class Simulation {
   }
 
  private:
+  static ServerKnobs KnobsOf(Random& random, const SimulationOptions& options) {
+    ServerKnobs knobs = ServerKnobs::Draw(random);
+    knobs.sabotage = options.sabotage;
+    return knobs;
+  }
+
   [[nodiscard]] bool is_well() const { return failures_.empty() && checker_.failures().empty(); }
 
   void Fail(std::string what) { failures_.push_back(std::move(what)); }

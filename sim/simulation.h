@@ -11,10 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/sim_server.h"
+
 namespace sluice::sim {
 
 struct SimulationOptions {
   bool is_verbose = false;  // print every event
+  Sabotage sabotage = Sabotage::kNone;
 };
 
 struct SimulationReport {
