@@ -81,6 +81,7 @@ void SimServer::Kill(bool is_power_cut) {
   log_.reset();
   timer_at_ = absl::InfiniteFuture();
   is_round_posted_ = false;
+  is_sync_pending_ = false;
   to_apply_.clear();
   if (is_power_cut) {
     disk_.Crash();
@@ -145,6 +146,11 @@ void SimServer::Commit(engine::Frame frame) {
 }
 
 void SimServer::AppendFrame(const engine::Frame& frame) {
+  if (is_sync_pending_) {  // only a lane that was told too early comes so soon
+    loop_.AtInLife(loop_.now() + absl::Milliseconds(1), [this, frame] { AppendFrame(frame); });
+    return;
+  }
+  is_sync_pending_ = true;
   const StatusOr<log::Position> position =
       log_->Append(engine::EncodeFrame(frame.checkpoint, frame.batch.bytes()));
   if (!position.ok()) return Die();
@@ -160,6 +166,7 @@ void SimServer::AppendFrame(const engine::Frame& frame) {
 
 void SimServer::SyncFrame(engine::Frame frame, log::Position position) {
   if (!log_->Sync().ok()) return Die();
+  is_sync_pending_ = false;
   if (knobs_.sabotage != Sabotage::kReplyBeforeSync) lane_->OnCommitted(frame.number);
   // The applying thread takes frames in order, whatever each one's time is.
   to_apply_.emplace_back(std::move(frame), position);

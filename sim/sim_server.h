@@ -118,6 +118,7 @@ class SimServer : private engine::LanePorts {
   std::deque<std::pair<engine::Frame, log::Position>> to_apply_;
   Time timer_at_ = absl::InfiniteFuture();
   bool is_round_posted_ = false;
+  bool is_sync_pending_ = false;
   bool is_dying_ = false;
   bool has_directory_ = false;
   std::uint64_t cold_commands_ = 0;  // of ended lives
