@@ -39,6 +39,7 @@ class Simulation {
             [this](core::StartAttempt attempt) { ServeAttempt(std::move(attempt)); },
             [this](const core::TaskEnded& ended) { checker_.Ended(ended); }) {
     report_.seed = seed;
+    fault_gap_max_ = random_.Pick<Duration>(absl::Seconds(40), absl::Seconds(10), absl::Seconds(4));
     target_success_percent_ = random_.Pick<std::uint64_t>(100, 90, 50, 10);
     server_.set_on_death([this] {
       Trace("the process died of its disk");
@@ -108,7 +109,7 @@ class Simulation {
   [[nodiscard]] bool is_power_cut_survivable() const { return server_.is_power_cut_survivable(); }
 
   void ScheduleNextFault() {
-    loop_.At(loop_.now() + random_.UpTo(absl::Seconds(40)), [this] {
+    loop_.At(loop_.now() + random_.UpTo(fault_gap_max_), [this] {
       if (loop_.now() - kStart > kChaosTime * 0.8) return;
       if (server_.is_running()) InjectFault();
       ScheduleNextFault();
@@ -490,6 +491,7 @@ class Simulation {
   Checker checker_;
   SimServer server_;
   std::uint64_t target_success_percent_ = 100;
+  Duration fault_gap_max_;
   bool is_draining_ = false;
   bool is_disk_faulty_ = false;
   std::uint64_t resumes_ = 0;  // issued so far, so that a late pause is not believed
