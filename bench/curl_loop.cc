@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The peer of our dispatcher: what a plain libcurl-multi program achieves. POSTs
-// of a fixed body to one loopback port, a fixed number in flight, connections
-// and easy handles reused, no bookkeeping beside the latencies.
+// of a fixed body to one loopback port, with the headers of a task attempt, a
+// fixed number in flight, connections and easy handles reused, no bookkeeping
+// beside the latencies.
 //
 //   sluice_bench_curl_loop --port N [--requests N] [--in-flight N] [--body N]
 //                          [--wait poll|epoll|epoll-lazy]
@@ -67,9 +68,15 @@ class Loop {
     multi_ = curl_multi_init();
     curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(settings.in_flight));
-    headers_ = curl_slist_append(headers_, "Content-Type: application/octet-stream");
-    headers_ = curl_slist_append(headers_, "Accept:");
-    headers_ = curl_slist_append(headers_, "Expect:");
+    // What a task's first attempt carries (src/dispatch/request_headers.h), so that
+    // both send the same bytes.
+    for (const char* header :
+         {"Accept:", "Expect:", "Content-Type: application/octet-stream",
+          "User-Agent: Google-Cloud-Tasks", "X-CloudTasks-QueueName: queue",
+          "X-CloudTasks-TaskName: 1234567890123456789", "X-CloudTasks-TaskRetryCount: 0",
+          "X-CloudTasks-TaskExecutionCount: 0", "X-CloudTasks-TaskETA: 1700000000.123456"}) {
+      headers_ = curl_slist_append(headers_, header);
+    }
     url_ = fmt::format("http://127.0.0.1:{}/task", settings.port);
     latencies_us_.reserve(settings.requests);
   }
