@@ -87,7 +87,7 @@ engine::Reply MachineEngine::Run(engine::Command& command) {
   ++command_count_;
   if (failure_) return *std::exchange(failure_, std::nullopt);
   engine::Reply reply = std::visit(Runner{*harness_}, command);
-  harness_->Settle();
+  if (is_settling_) harness_->Settle();
   return reply;
 }
 

@@ -37,6 +37,10 @@ class MachineEngine final : public engine::Engine {
   /// Forgets everything, as a new data directory would.
   void StartAfresh() { harness_ = std::make_unique<core::testing::MachineHarness>(limits_); }
 
+  /// Commands from now on do not drive dispatch, and the ledger is not checked
+  /// after each: for tests with many tasks.
+  void StopSettling() { is_settling_ = false; }
+
   /// Commands from now on are carried out, but answered only by ReleaseReplies.
   void HoldReplies() { is_holding_ = true; }
   void ReleaseReplies();
@@ -52,6 +56,7 @@ class MachineEngine final : public engine::Engine {
   std::unique_ptr<core::testing::MachineHarness> harness_;
   std::atomic<std::size_t> command_count_ = 0;
   std::optional<Status> failure_;
+  bool is_settling_ = true;
   bool is_holding_ = false;
   std::deque<std::pair<engine::Done, engine::Reply>> held_;
 };
