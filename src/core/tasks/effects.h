@@ -25,6 +25,7 @@ struct StartAttempt {
   AttemptId id = 0;
   QueueName queue;
   Task task;  // progress as of this attempt's start (dispatch_count includes it)
+  double log_sampling_ratio = 0;  // of the queue: the share of attempts to be logged
 };
 
 /// Read the next entries of a queue's schedule, in order, from `after`

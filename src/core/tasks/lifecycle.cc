@@ -73,7 +73,10 @@ Task StartFlight(MachineState& state, QueueRuntime& queue, const Task& task, boo
                                                   .bytes = BytesOf(task.body->request)});
   ++queue.open_attempts;
   state.effects.attempts.push_back(
-      StartAttempt{.id = flight.latest, .queue = queue.queue.name, .task = flight.task});
+      StartAttempt{.id = flight.latest,
+                   .queue = queue.queue.name,
+                   .task = flight.task,
+                   .log_sampling_ratio = queue.queue.config.log_sampling_ratio});
   Task started = flight.task;
   SaveCounters(state, queue);
   return started;
