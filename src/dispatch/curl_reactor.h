@@ -5,7 +5,7 @@
 // are ready, curl_multi_socket_action does the rest. It knows nothing of
 // requests and answers.
 //
-// Two things differ from the usual wiring, both measured (bench/README.md):
+// Two things differ from the usual wiring, both measured (docs/adr/0009):
 //  * A connection between two requests stays registered with epoll, so that a
 //    request on a kept connection costs no epoll_ctl. libcurl tells when it
 //    opens and closes a socket, so no registration outlives its descriptor.
