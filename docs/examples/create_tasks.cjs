@@ -5,6 +5,9 @@
 // Usage: NODE_PATH=.deps/npm/node_modules node docs/examples/create_tasks.cjs [SERVER [TARGET]]
 'use strict';
 
+// Outside Google's machines the library would look for their metadata server, and warn.
+process.env.METADATA_SERVER_DETECTION ??= 'none';
+
 const {CloudTasksClient} = require('@google-cloud/tasks');
 const {grpc} = require('google-gax');
 
