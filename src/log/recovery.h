@@ -104,6 +104,7 @@ class Recovery {
   Status Scan();
   Status TakeFrame(const FoundFrame& frame);
   Status HandleGap(Place place, const FoundFrame& next, bool* is_cut);
+  StatusOr<Place> PlaceOfDamage(Place place, const FoundFrame& next);
   Status HandleEnd(Place place);
   Status CheckAppliedIsAFrame() const;
   StatusOr<std::optional<FoundFrame>> ReadFrame(Place place);

@@ -41,8 +41,9 @@ Status Recovery::Scan() {
       bool is_cut = false;
       SLUICE_RETURN_IF_ERROR(HandleGap(place, *next, &is_cut));
       if (is_cut) break;
+    } else {
+      jumps_[At(place)] = next->place;
     }
-    jumps_[At(place)] = next->place;
     place = next->place;
   }
   return CheckAppliedIsAFrame();
@@ -52,8 +53,7 @@ Status Recovery::TakeFrame(const FoundFrame& frame) {
   const FrameHeader& header = frame.header;
   const Position position = header.position;
   std::string broken;
-  if (resume_ != kBeginning && position == resume_) {
-    resume_ = kBeginning;
+  if (resume_ != kBeginning && position >= resume_ && header.previous < resume_) {
     last_ = header.previous;  // given up
   } else if (!first_.has_value() && header.previous > applied_) {
     broken = fmt::format(
@@ -70,6 +70,7 @@ Status Recovery::TakeFrame(const FoundFrame& frame) {
     has_loss_ = true;
   }
   if (!first_.has_value()) first_ = position;
+  resume_ = kBeginning;
 
   Found& found = found_[frame.place.index];
   switch (header.kind) {
@@ -109,6 +110,9 @@ Status Recovery::TakeFrame(const FoundFrame& frame) {
 
 /// No frame at `place`, but an intact one later.
 Status Recovery::HandleGap(Place place, const FoundFrame& next, bool* is_cut) {
+  SLUICE_ASSIGN_OR_RETURN(const Place damage, PlaceOfDamage(place, next));
+  if (damage != place) jumps_[At(place)] = damage;
+  place = damage;
   const Position at = At(place);
   if (next.header.previous < at) {
     // Every data frame is there; what is unreadable carried nothing.
@@ -118,14 +122,15 @@ Status Recovery::HandleGap(Place place, const FoundFrame& next, bool* is_cut) {
           fmt::format("log {}, offset {}: a seal or unused bytes were damaged; no frame is missing",
                       PathOf(SegmentOf(at)), place.offset));
     }
+    jumps_[at] = next.place;
     return absl::OkStatus();
   }
 
   SLUICE_ASSIGN_OR_RETURN(const bool is_proven, IsProvenAfter(next, at));
   const std::string what = fmt::format(
       "a frame that had been written to disk is damaged or missing, as the intact frame at "
-      "position {} proves; lost are the frames from position {} to {}",
-      next.header.position, at, next.header.previous);
+      "position {} proves; lost are the frames after position {} up to position {}",
+      next.header.position, last_.value_or(applied_), next.header.previous);
   if (is_proven && !IsAccepted(at)) return Loss(at, what);
   if (!is_proven) {
     // Written without waiting for syncs (Durability::kOs): a power cut may take
@@ -142,7 +147,24 @@ Status Recovery::HandleGap(Place place, const FoundFrame& next, bool* is_cut) {
   const bool is_same = place.index == next.place.index;
   GiveUp(place, is_same ? next.place.offset : found_[place.index].bytes, next.header.position,
          what);
+  jumps_[at] = next.place;
   return absl::OkStatus();
+}
+
+/// Where to say that the damage is: a segment that ends in zeros was left for the
+/// next one, so a frame missing between the two is the first of that.
+StatusOr<Recovery::Place> Recovery::PlaceOfDamage(Place place, const FoundFrame& next) {
+  while (place.index < next.place.index) {
+    const Found& found = found_[place.index];
+    const Place head{place.index + 1, kSegmentHeaderBytes};
+    const bool is_next_there = found_[head.index].number == found.number + 1;
+    if (!is_next_there || next.header.previous < At(head)) break;
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<Place> garbage,
+                            LastGarbage(place, Place{place.index, found.bytes}));
+    if (garbage.has_value()) break;
+    place = head;
+  }
+  return place;
 }
 
 /// No frame at `place`, and no intact one later.
