@@ -18,6 +18,7 @@
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_batch.h>
 #include <sys/resource.h>
 
@@ -404,6 +405,11 @@ std::vector<Variant> ChurnVariants() {
       {"as the store is tuned", [](rocksdb::Options*) {}},
       {"no compaction on deletion",
        [](auto* o) { o->table_properties_collector_factories.clear(); }},
+      {"compaction on 2048 deletions in 4096",
+       [](auto* o) {
+         o->table_properties_collector_factories = {
+             rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048)};
+       }},
       {"8 files in level 0", [](auto* o) { o->level0_file_num_compaction_trigger = 8; }},
       {"8 files, no compaction on deletion",
        [](auto* o) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the store contract on RocksDB, and proves what only the real store has:
 // how it opens, what a damaged file, a full disk and a failing sync do to it,
-// and that deleted ranges do not stay slow to scan.
+// and that drained ranges do not stay slow to scan.
 #include "store/rocksdb_store.h"
 
 #include <gmock/gmock.h>
@@ -10,9 +10,10 @@
 #include <rocksdb/file_system.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <limits>
+#include <thread>
 
 #include "store/rocksdb_status.h"
 #include "store/scratch_dir.h"
@@ -234,6 +235,29 @@ TEST(RocksDbStore, ColdKeyIsColdUntilABlockingReadOfIt) {
   EXPECT_EQ(store->Get("k", ReadMode::kMemoryOnly, &value).value(), Lookup::kFound);
   ASSERT_TRUE(store->Apply(PutOne("fresh", "v")).ok());
   EXPECT_EQ(store->Get("fresh", ReadMode::kMemoryOnly, &value).value(), Lookup::kFound);
+}
+
+TEST(RocksDbStore, DrainedBacklogIsCompactedAwayUnasked) {
+  constexpr int kRows = 100'000;
+  constexpr auto kPatience = std::chrono::seconds(60);
+  const ScratchDir dir;
+  const auto store = MustOpen({.path = dir.path()});
+  Batch fill;
+  Batch drain;
+  for (int i = 0; i < kRows; ++i) {
+    fill.Put(fmt::format("{:08}", i), "value");
+    drain.Delete(fmt::format("{:08}", i));
+  }
+  ASSERT_TRUE(store->Apply(fill).ok());
+  ASSERT_TRUE(store->Flush().ok());
+  ASSERT_GT(store->Usage().disk_bytes, static_cast<std::uint64_t>(kRows));
+  ASSERT_TRUE(store->Apply(drain).ok());
+  ASSERT_TRUE(store->Flush().ok());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (store->Usage().disk_bytes > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(store->Usage().disk_bytes, 0u);
 }
 
 TEST(RocksDbStore, MemoryStaysWithinItsBudget) {
