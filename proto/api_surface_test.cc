@@ -17,8 +17,8 @@ constexpr int kRpcCount = 20;
 
 const google::protobuf::ServiceDescriptor* Service(const char* name) {
   // Naming a message links and registers the file that declares the service.
-  google::cloud::tasks::v2::Task::descriptor();
-  google::cloud::tasks::v2beta3::Task::descriptor();
+  google::cloud::tasks::v2::CreateTaskRequest::descriptor();
+  google::cloud::tasks::v2beta3::CreateTaskRequest::descriptor();
   return google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
 }
 
