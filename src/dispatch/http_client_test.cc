@@ -303,6 +303,16 @@ TEST_F(HttpClientTest, AConnectionClosedWithoutAnAnswerFails) {
   EXPECT_EQ(target_->request_count(), 1u);
 }
 
+TEST_F(HttpClientTest, AKeptConnectionThatBreaksBeforeAnAnswerIsReplacedOnce) {
+  target_->Script({{}, {.form = HttpAnswer::Form::kClose}, {.status = 202}});
+  EXPECT_EQ(Send({.url = target_->Url("/")}).http_status, 200);
+  EXPECT_EQ(Send({.url = target_->Url("/")}).http_status, 202);
+  EXPECT_EQ(target_->request_count(), 3u);
+  target_->Script({{.form = HttpAnswer::Form::kClose}, {.form = HttpAnswer::Form::kClose}});
+  EXPECT_EQ(Send({.url = target_->Url("/")}).kind, Kind::kConnectionFailed);
+  EXPECT_EQ(target_->request_count(), 5u);
+}
+
 TEST_F(HttpClientTest, ARefusedConnectionFailsAndNamesTheTarget) {
   const std::uint16_t port = ClosedPort();
   const HttpResult result =
