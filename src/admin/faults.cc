@@ -3,23 +3,10 @@
 
 #include <algorithm>
 
+#include "admin/mixed_random.h"
 #include "admin/value_text.h"
 
 namespace sluice::admin {
-namespace {
-
-/// A well-mixed number for each input (the finaliser of SplitMix64).
-std::uint64_t Mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-/// In [0, 1), from the upper 53 bits.
-double ToUnit(std::uint64_t x) { return static_cast<double>(x >> 11) * 0x1.0p-53; }
-
-}  // namespace
 
 FaultInjector::FaultInjector(std::uint64_t seed, std::vector<std::string> methods)
     : seed_(seed), methods_(std::move(methods)) {}

@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "admin/attempt_log.h"
 #include "admin/faults.h"
 #include "cli/process_figures.h"
 #include "cli/version.h"
@@ -122,7 +123,10 @@ std::optional<Failure> Server::OpenEngine() {
   log_executor_ = std::make_unique<env::ThreadExecutor>();
   dispatcher_ = std::make_unique<dispatch::TaskDispatcher>(DispatchOptions(options_));
   dependencies.clock = clock_;
-  dependencies.dispatcher = dispatcher_.get();
+  attempt_writer_ = std::make_unique<env::ThreadExecutor>();
+  attempt_log_ =
+      std::make_unique<admin::AttemptLog>(dispatcher_.get(), attempt_writer_.get(), &log_);
+  dependencies.dispatcher = attempt_log_.get();
   dependencies.random_seed = Unforeseeable();
 
   engine::Options engine;
@@ -246,6 +250,8 @@ void Server::Stop() {
   api_.reset();
   engine_.reset();
   dispatcher_.reset();
+  attempt_writer_.reset();  // writes the last lines
+  attempt_log_.reset();
   log_executor_.reset();
 }
 

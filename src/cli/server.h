@@ -31,6 +31,7 @@
 #include "front/tasks/service_v2.h"
 
 namespace sluice::admin {
+class AttemptLog;
 class FaultInjector;
 }  // namespace sluice::admin
 namespace sluice::env {
@@ -88,7 +89,9 @@ class Server {
   std::unique_ptr<env::VirtualClock> virtual_clock_;  // with virtual_time
   env::Clock* clock_;                                 // of the engine and the front
   std::unique_ptr<env::ThreadExecutor> log_executor_;
+  std::unique_ptr<env::ThreadExecutor> attempt_writer_;
   std::unique_ptr<dispatch::TaskDispatcher> dispatcher_;
+  std::unique_ptr<admin::AttemptLog> attempt_log_;
   std::unique_ptr<engine::Engine> engine_;
   env::VirtualClock::Registration clock_registration_;
   std::unique_ptr<admin::FaultInjector> faults_;

@@ -35,10 +35,10 @@ using Json = nlohmann::json;
 constexpr int kOutputWaitMs = 60'000;
 constexpr std::string_view kReady = "sluice: ready on ";
 
-/// A run of the binary with its output in one pipe.
-class Run {
+/// A process of the binary with its output in one pipe.
+class Process {
  public:
-  explicit Run(std::vector<std::string> arguments) {
+  explicit Process(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), SLUICE_BINARY);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -54,15 +54,15 @@ class Run {
     ::close(ends[1]);
     out_ = ends[0];
   }
-  ~Run() {
+  ~Process() {
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
     ::close(out_);
   }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
   /// Reads until `text` appears; false when the output ends or time is up.
   bool ReadUntil(std::string_view text) {
@@ -136,7 +136,7 @@ long StatusOf(const std::string& server, const std::string& path) {
 constexpr int Code(ExitCode code) { return static_cast<int>(code); }
 
 TEST_F(SmokeTest, ItBecomesReadyAnswersAndStopsOnSigterm) {
-  Run run(Serve({"--port-file", Path("port")}));
+  Process run(Serve({"--port-file", Path("port")}));
   const std::string address = run.WaitReady();
   std::ifstream port_file(Path("port"));
   std::string port;
@@ -153,9 +153,9 @@ TEST_F(SmokeTest, ItBecomesReadyAnswersAndStopsOnSigterm) {
 }
 
 TEST_F(SmokeTest, ADataDirectoryInUseIsRefused) {
-  Run first(Serve());
+  Process first(Serve());
   first.WaitReady();
-  Run second(Serve());
+  Process second(Serve());
   EXPECT_EQ(second.Wait(), Code(ExitCode::kDataInUse));
   EXPECT_THAT(second.output(), HasSubstr("is in use"));
   first.Signal(SIGINT);
@@ -166,13 +166,13 @@ TEST_F(SmokeTest, DeclaredQueuesAreCreatedKeptOverAKillAndReloadedOnSighup) {
   Write("c.yaml", "queues:\n  - name: projects/p/locations/l/queues/one\n");
   const std::vector<std::string> arguments = Serve({"--config", Path("c.yaml")});
   {
-    Run run(arguments);
+    Process run(arguments);
     run.WaitReady();
     EXPECT_THAT(run.output(), HasSubstr("1 queues created"));
     run.Signal(SIGKILL);
     run.Wait();
   }
-  Run run(arguments);
+  Process run(arguments);
   const std::string address = run.WaitReady();
   EXPECT_THAT(run.output(), HasSubstr("0 queues created, 0 updated, 1 unchanged"));
   Write("c.yaml", "queues:\n  - name: projects/p/locations/l/queues/two\n    state: PAUSED\n");
@@ -194,31 +194,31 @@ TEST_F(SmokeTest, DeclaredQueuesAreCreatedKeptOverAKillAndReloadedOnSighup) {
 
 TEST_F(SmokeTest, WrongUsageEndsWithItsOwnCodeAndNamesTheMistake) {
   Write("c.yaml", "data-dir: x\n");
-  Run file(Serve({"--config", Path("c.yaml")}));
+  Process file(Serve({"--config", Path("c.yaml")}));
   EXPECT_EQ(file.Wait(), Code(ExitCode::kUsage));
   EXPECT_THAT(file.output(),
               HasSubstr("c.yaml:1:1: data-dir: unknown key; did you mean data_dir?"));
-  Run flag({"serve", "--durability", "maybe"});
+  Process flag({"serve", "--durability", "maybe"});
   EXPECT_EQ(flag.Wait(), Code(ExitCode::kUsage));
   EXPECT_THAT(flag.output(), HasSubstr("--durability"));
-  Run unknown({"serve", "--no-such-flag"});
+  Process unknown({"serve", "--no-such-flag"});
   EXPECT_EQ(unknown.Wait(), Code(ExitCode::kUsage));
-  Run remote({"serve", "--listen", "0.0.0.0:0", "--in-memory"});
+  Process remote({"serve", "--listen", "0.0.0.0:0", "--in-memory"});
   EXPECT_EQ(remote.Wait(), Code(ExitCode::kUsage));
   EXPECT_THAT(remote.output(), HasSubstr("allow_plaintext_remote"));
 }
 
 TEST_F(SmokeTest, APortInUseIsAFailureThatNamesIt) {
-  Run first({"serve", "--listen", "127.0.0.1:0", "--in-memory"});
+  Process first({"serve", "--listen", "127.0.0.1:0", "--in-memory"});
   const std::string address = first.WaitReady();
-  Run second({"serve", "--listen", address, "--in-memory"});
+  Process second({"serve", "--listen", address, "--in-memory"});
   EXPECT_EQ(second.Wait(), Code(ExitCode::kFailure));
   EXPECT_THAT(second.output(), HasSubstr(address));
 }
 
 TEST_F(SmokeTest, InMemoryLeavesNothingOnDisk) {
-  Run run({"serve", "--listen", "127.0.0.1:0", "--in-memory", "--virtual-time",
-           "--enable-fault-injection", "--port-file", Path("port")});
+  Process run({"serve", "--listen", "127.0.0.1:0", "--in-memory", "--virtual-time",
+               "--enable-fault-injection", "--port-file", Path("port")});
   const std::string address = run.WaitReady();
   EXPECT_THAT(run.output(), HasSubstr("nothing survives"));
   EXPECT_EQ(StatusOf(address, "/admin/v1/faults"), 200);
@@ -233,36 +233,36 @@ TEST_F(SmokeTest, InMemoryLeavesNothingOnDisk) {
 
 TEST_F(SmokeTest, ABackupTakenWhileItRunsIsADataDirectory) {
   Write("c.yaml", "queues:\n  - name: projects/p/locations/l/queues/one\n");
-  Run run(Serve({"--config", Path("c.yaml")}));
+  Process run(Serve({"--config", Path("c.yaml")}));
   const std::string address = run.WaitReady();
-  Run backup({"backup", Path("copy"), "--server", address});
+  Process backup({"backup", Path("copy"), "--server", address});
   EXPECT_EQ(backup.Wait(), Code(ExitCode::kOk)) << backup.output();
-  Run again({"backup", Path("copy"), "--server", address});
+  Process again({"backup", Path("copy"), "--server", address});
   EXPECT_EQ(again.Wait(), Code(ExitCode::kFailure));
   EXPECT_THAT(again.output(), HasSubstr("exists"));
-  Run restored({"serve", "--listen", "127.0.0.1:0", "--data-dir", Path("copy")});
+  Process restored({"serve", "--listen", "127.0.0.1:0", "--data-dir", Path("copy")});
   const auto metrics = CallAdminRaw({restored.WaitReady(), "/metrics", std::nullopt});
   ASSERT_TRUE(metrics.ok());
   EXPECT_THAT(metrics->body, HasSubstr("projects/p/locations/l/queues/one"));
 }
 
 TEST_F(SmokeTest, ExplainSaysWhenNoServerAnswersOrTheTaskIsNotThere) {
-  Run no_name({"explain", "projects/p"});
+  Process no_name({"explain", "projects/p"});
   EXPECT_EQ(no_name.Wait(), Code(ExitCode::kUsage));
-  Run run({"serve", "--listen", "127.0.0.1:0", "--in-memory"});
+  Process run({"serve", "--listen", "127.0.0.1:0", "--in-memory"});
   const std::string address = run.WaitReady();
   const std::string task = "projects/p/locations/l/queues/q/tasks/t";
-  Run missing({"explain", task, "--server", address});
+  Process missing({"explain", task, "--server", address});
   EXPECT_EQ(missing.Wait(), Code(ExitCode::kFailure));
   run.Signal(SIGTERM);
   run.Wait();
-  Run nobody({"explain", task, "--server", address});
+  Process nobody({"explain", task, "--server", address});
   EXPECT_EQ(nobody.Wait(), Code(ExitCode::kFailure));
   EXPECT_THAT(nobody.output(), HasSubstr("no answer from a server at " + address));
 }
 
 TEST_F(SmokeTest, VersionIsPrinted) {
-  Run run({"version"});
+  Process run({"version"});
   EXPECT_EQ(run.Wait(), Code(ExitCode::kOk));
   EXPECT_THAT(run.output(), HasSubstr("sluice "));
 }

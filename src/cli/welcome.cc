@@ -52,7 +52,8 @@ void AppendExamples(const WelcomeInput& input, std::string* text) {
 }  // namespace
 
 std::string RecoverySentence(const log::RecoveryReport& report) {
-  if (report.segments == 0 && report.end == log::kBeginning) return "new, nothing to recover";
+  if (report.frames_replayed == 0 && report.end == log::kBeginning)
+    return "new, nothing to recover";
   std::string text =
       fmt::format("{} frames ({} bytes) replayed{}", report.frames_replayed, report.bytes_replayed,
                   report.was_sealed ? ", clean end" : ", no clean end");
