@@ -410,12 +410,7 @@ std::vector<Variant> ChurnVariants() {
          o->table_properties_collector_factories = {
              rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048)};
        }},
-      {"8 files in level 0", [](auto* o) { o->level0_file_num_compaction_trigger = 8; }},
-      {"8 files, no compaction on deletion",
-       [](auto* o) {
-         o->level0_file_num_compaction_trigger = 8;
-         o->table_properties_collector_factories.clear();
-       }},
+      {"4 files in level 0", [](auto* o) { o->level0_file_num_compaction_trigger = 4; }},
       {"write buffer 32 MiB", [](auto* o) { WriteBuffer(o, 32u << 20); }},
       {"write buffer 64 MiB", [](auto* o) { WriteBuffer(o, 64u << 20); }},
   };

@@ -57,6 +57,9 @@ rocksdb::Options TunedOptions(const RocksDbOptions& options) {
   out.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(0, table.block_cache);
   out.max_background_jobs = 2;
   out.level_compaction_dynamic_level_bytes = true;
+  // Tasks that come and go mostly die in level 0: waiting for twice the usual
+  // number of files writes a quarter less (ADR 0004).
+  out.level0_file_num_compaction_trigger = 8;
   out.table_properties_collector_factories.push_back(
       rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionTrigger));
 
