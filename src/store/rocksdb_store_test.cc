@@ -239,7 +239,6 @@ TEST(RocksDbStore, ColdKeyIsColdUntilABlockingReadOfIt) {
 
 TEST(RocksDbStore, DrainedBacklogIsCompactedAwayUnasked) {
   constexpr int kRows = 100'000;
-  constexpr auto kPatience = std::chrono::seconds(60);
   const ScratchDir dir;
   const auto store = MustOpen({.path = dir.path()});
   Batch fill;
@@ -253,11 +252,8 @@ TEST(RocksDbStore, DrainedBacklogIsCompactedAwayUnasked) {
   ASSERT_GT(store->Usage().disk_bytes, static_cast<std::uint64_t>(kRows));
   ASSERT_TRUE(store->Apply(drain).ok());
   ASSERT_TRUE(store->Flush().ok());
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (store->Usage().disk_bytes > 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(store->Usage().disk_bytes, 0u);
+  // A wait in vain is ended by the test's time limit.
+  while (store->Usage().disk_bytes > 0) std::this_thread::yield();
 }
 
 TEST(RocksDbStore, MemoryStaysWithinItsBudget) {
