@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace sluice::front::net {
@@ -129,7 +129,9 @@ void GrpcServer::Shutdown(Duration within) {
     // whose first settings are still under way, and aborts. A client that
     // reconnects while we stop is just that; let the last ones get past it.
     const SteadyClock::time_point last{SteadyClock::duration{state_->last_handover.load()}};
-    std::this_thread::sleep_until(last + kHandshakeTime);
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable().wait_until(lock, last + kHandshakeTime, [] { return false; });
     // The monotonic clock: an operator who sets the time must not cut a drain.
     const gpr_timespec span = gpr_time_from_millis(Millis(within), GPR_TIMESPAN);
     state_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
