@@ -190,7 +190,7 @@ std::string Summary(const ApplyReport& report) {
       report.changes.begin(), report.changes.end(),
       [](const QueueChange& change) { return change.kind == QueueChange::Kind::kCreated; });
   std::string text =
-      fmt::format("{} queues created, {} updated, {} unchanged", created,
+      fmt::format("{} created, {} updated, {} unchanged", created,
                   static_cast<std::ptrdiff_t>(report.changes.size()) - created, report.unchanged);
   if (!report.failures.empty()) text += fmt::format(", {} failed", report.failures.size());
   return text;

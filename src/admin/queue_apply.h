@@ -37,7 +37,7 @@ struct ApplyReport {
 
 ApplyReport ApplyQueues(const Config& config, engine::Engine& engine);
 
-/// One line for people: `2 queues created, 1 updated, 5 unchanged`.
+/// One line for people: `2 created, 1 updated, 5 unchanged`.
 [[nodiscard]] std::string Summary(const ApplyReport& report);
 
 }  // namespace sluice::admin

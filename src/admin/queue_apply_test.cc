@@ -54,7 +54,7 @@ TEST(QueueApply, OnlyWhatDiffersIsUpdatedAndReported) {
   EXPECT_EQ(report.changes[0].kind, QueueChange::Kind::kUpdated);
   EXPECT_THAT(report.changes[0].details,
               ElementsAre("max_attempts 3 -> 5", "state RUNNING -> PAUSED"));
-  EXPECT_EQ(Summary(report), "0 queues created, 1 updated, 0 unchanged");
+  EXPECT_EQ(Summary(report), "0 created, 1 updated, 0 unchanged");
 }
 
 TEST(QueueApply, UndeclaredSettingsAndStatesAreLeftAlone) {

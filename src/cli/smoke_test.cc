@@ -168,13 +168,13 @@ TEST_F(SmokeTest, DeclaredQueuesAreCreatedKeptOverAKillAndReloadedOnSighup) {
   {
     Process run(arguments);
     run.WaitReady();
-    EXPECT_THAT(run.output(), HasSubstr("1 queues created"));
+    EXPECT_THAT(run.output(), HasSubstr("1 created"));
     run.Signal(SIGKILL);
     run.Wait();
   }
   Process run(arguments);
   const std::string address = run.WaitReady();
-  EXPECT_THAT(run.output(), HasSubstr("0 queues created, 0 updated, 1 unchanged"));
+  EXPECT_THAT(run.output(), HasSubstr("0 created, 0 updated, 1 unchanged"));
   Write("c.yaml", "queues:\n  - name: projects/p/locations/l/queues/two\n    state: PAUSED\n");
   run.Signal(SIGHUP);
   ASSERT_TRUE(run.ReadUntil("queues_reloaded")) << run.output();
@@ -259,6 +259,32 @@ TEST_F(SmokeTest, ExplainSaysWhenNoServerAnswersOrTheTaskIsNotThere) {
   Process nobody({"explain", task, "--server", address});
   EXPECT_EQ(nobody.Wait(), Code(ExitCode::kFailure));
   EXPECT_THAT(nobody.output(), HasSubstr("no answer from a server at " + address));
+}
+
+TEST_F(SmokeTest, DamagedDataIsRefusedWithWhatIsLostAndHowToGoOn) {
+  Write("c.yaml", "queues:\n  - name: projects/p/locations/l/queues/marked\n");
+  {
+    Process run(Serve({"--config", Path("c.yaml")}));
+    run.WaitReady();
+    run.Signal(SIGTERM);
+    ASSERT_EQ(run.Wait(), Code(ExitCode::kOk));
+  }
+  bool is_damaged = false;
+  for (const auto& entry : std::filesystem::directory_iterator(Path("data/log"))) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    std::stringstream content;
+    content << file.rdbuf();
+    const std::size_t place = content.str().find("queues/marked");
+    if (place == std::string::npos) continue;
+    file.seekp(static_cast<std::streamoff>(place));
+    file.put('X');
+    is_damaged = true;
+  }
+  ASSERT_TRUE(is_damaged);
+  Process refused(Serve());
+  EXPECT_EQ(refused.Wait(), Code(ExitCode::kDataDamaged)) << refused.output();
+  EXPECT_THAT(refused.output(), HasSubstr("damaged"));
+  EXPECT_THAT(refused.output(), HasSubstr("--accept-log-loss"));
 }
 
 TEST_F(SmokeTest, VersionIsPrinted) {
