@@ -47,8 +47,11 @@ void Upkeep(MachineState& state, QueueRuntime& queue, Time now) {
 
 void LoadFront(MachineState& state, QueueRuntime& queue, Time now) {
   LoadTasks load{.queue = queue.incarnation()};
+  const bool is_second_try = queue.loaded_front == queue.window.front().sequence;
+  const std::size_t rows_max =
+      is_second_try ? 1 : std::max<std::size_t>(1, state.limits.prefetch_rows_max);
   for (const ScheduleKey& key : queue.window.entries()) {
-    if (load.sequences.size() >= std::max<std::size_t>(1, state.limits.prefetch_rows_max)) break;
+    if (load.sequences.size() >= rows_max) break;
     if (key.time > now + kPrefetchAhead) break;
     load.sequences.push_back(key.sequence);
   }
@@ -145,7 +148,10 @@ void WindowLoaded(MachineState& state, QueueRuntime& queue, const LoadWindow& re
 void TasksLoaded(MachineState& state, QueueRuntime& queue, const LoadTasks& request) {
   if (request.sequences.empty()) return;
   const Sequence first = request.sequences.front();
-  if (queue.cold_front == first) queue.cold_front.reset();
+  if (queue.cold_front == first) {
+    queue.cold_front.reset();
+    queue.loaded_front = first;
+  }
   if (queue.oldest.loading == first) queue.oldest.loading.reset();
   Replan(state, queue);
 }

@@ -10,12 +10,16 @@ namespace sluice::core {
 
 namespace {
 
+std::size_t RowsMax(const TaskLimits& limits) {
+  return std::max<std::size_t>(1, limits.purge_rows_max);
+}
+
 void AskForPurged(MachineState& state, QueueRuntime& queue) {
   queue.cleaning.is_query_open = true;
   state.effects.purged_queries.push_back(FindPurged{.queue = queue.incarnation(),
                                                     .from = queue.cleaning.next,
                                                     .through = queue.queue.purged_through,
-                                                    .rows_max = state.limits.purge_rows_max});
+                                                    .rows_max = queue.cleaning.rows_max});
 }
 
 void Clean(MachineState& state, const QueueRuntime& queue, const Task& task, Time now) {
@@ -43,6 +47,7 @@ void Purge(MachineState& state, QueueRuntime& queue, Time now) {
   if (had_tasks && !queue.cleaning.is_running) {
     queue.cleaning.is_running = true;
     queue.cleaning.next = queue.oldest.sequence_min;
+    queue.cleaning.rows_max = RowsMax(state.limits);
   }
   queue.queue.purge_time = now;
   queue.queue.purged_through = state.next_sequence - 1;
@@ -63,6 +68,7 @@ void ResumeCleaning(MachineState& state, QueueRuntime& queue) {
   if (queue.counters.body_floor > queue.queue.purged_through) return;
   queue.cleaning.is_running = true;
   queue.cleaning.next = queue.counters.body_floor;
+  queue.cleaning.rows_max = RowsMax(state.limits);
   AskForPurged(state, queue);
 }
 
@@ -73,6 +79,7 @@ void PurgedFound(MachineState& state, QueueRuntime& queue, const FindPurged& req
   cleaning.is_query_open = false;
 
   bool is_cold = false;
+  std::size_t rows = 0;
   for (const Sequence sequence : sequences) {
     Task task;
     const Lookup lookup = state.ledger.FindTask(queue.incarnation(), sequence, &task);
@@ -83,7 +90,10 @@ void PurgedFound(MachineState& state, QueueRuntime& queue, const FindPurged& req
     }
     if (lookup == Lookup::kFound) Clean(state, queue, task, now);
     cleaning.next = sequence + 1;
+    ++rows;
   }
+  cleaning.rows_max = is_cold ? std::max<std::size_t>(1, rows / 2)
+                              : std::min(RowsMax(state.limits), cleaning.rows_max * 2);
   // A purge since the question may have left more to clean behind it.
   if (is_complete && !is_cold) cleaning.next = request.through + 1;
   cleaning.is_running = cleaning.next <= queue.queue.purged_through;

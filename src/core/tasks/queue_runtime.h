@@ -44,6 +44,9 @@ struct OldestTask {
 struct PurgeCleaning {
   bool is_running = false;
   Sequence next = 0;  // everything below is gone
+  // How many to ask for. Shrinks when a step found its rows cold again, since
+  // they may not fit into a small cache together.
+  std::size_t rows_max = 1;
   bool is_query_open = false;
 };
 
@@ -63,6 +66,9 @@ struct QueueRuntime {
 
   // The task at the front of the window was cold and is being loaded.
   std::optional<Sequence> cold_front;
+  // The front that was loaded last. Cold again, it is loaded alone: the others
+  // may have pushed it out of a small cache.
+  std::optional<Sequence> loaded_front;
 
   OldestTask oldest;
   PurgeCleaning cleaning;

@@ -83,6 +83,7 @@ void MachineHarness::Collect() {
   next_incarnation_ = machine_->next_incarnation();
   next_sequence_ = machine_->next_sequence();
   tombstone_floor_ = machine_->tombstone_floor();
+  if (!checks_ledger_) return;
   ledger_.Check();
   const auto below = ledger_.ReadTombstones(
       {.from = absl::InfinitePast(), .until = tombstone_floor_, .rows_max = 1});
