@@ -56,11 +56,10 @@ Task StartFlight(MachineState& state, QueueRuntime& queue, const Task& task, boo
   state.ledger.PutProgress(queue.incarnation(), task, progress);
 
   const auto [it, is_first] = queue.flights.try_emplace(task.body->sequence);
-  if (is_first) {
-    queue.window.Erase(key_before);
-  } else {
-    queue.flight_keys.erase(key_before);
-  }
+  // Also when it flies already and the window does not hold it: a load that is
+  // under way may show the old entry after the task has landed or ended.
+  queue.window.Erase(key_before);
+  if (!is_first) queue.flight_keys.erase(key_before);
   queue.flight_keys.insert({progress.schedule_time, task.body->sequence});
 
   Flight& flight = it->second;

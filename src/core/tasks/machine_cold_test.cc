@@ -172,6 +172,29 @@ TEST(MachineCold, ALateAnswerDoesNotBringBackWhatEndedMeanwhile) {
   EXPECT_EQ(OpenIds(h), expected);
 }
 
+TEST(MachineCold, ALateAnswerDoesNotBringBackATaskThatWasForcedTwice) {
+  MachineHarness h(kSmall);
+  ASSERT_TRUE(h.CreateQueue("q").ok());
+  CreateBacklog(h, 10);
+  ASSERT_TRUE(h.PauseQueue("q").ok());
+  h.Settle();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(h.DeleteTask("q", fmt::format("t{}", i)).ok());
+  h.SkipTo(TestEpoch() + absl::Minutes(5));  // now lies behind all that is scheduled
+  h.Advance();
+  ASSERT_EQ(CountPending<LoadWindow>(h), 1);
+  ASSERT_TRUE(h.RunTask("q", "t6").ok());
+  h.Read(h.pending().back());
+  h.SkipTo(h.now() + absl::Seconds(1));
+  ASSERT_TRUE(h.RunTask("q", "t6").ok());
+  h.RespondFirst(200);
+  h.Deliver(h.pending().size() - 1);
+  ASSERT_TRUE(h.ResumeQueue("q").ok());
+  h.Settle();
+  h.RespondFirst(500);  // the first of the two that were forced, long over
+  for (const std::string& id : OpenIds(h)) EXPECT_NE(id, "t6");
+  EXPECT_EQ(h.open().size(), 3u);
+}
+
 TEST(MachineCold, PurgedEntriesOfALateAnswerStayOut) {
   MachineHarness h(kSmall);
   ASSERT_TRUE(h.CreateQueue("q").ok());
