@@ -52,12 +52,10 @@ struct SmallLog {
 
 /// Opens, checks what was replayed, appends, crashes, and checks again: whatever
 /// the flip left behind must not come back later.
-void ExpectWorksWith(env::SimFileSystem& fs, const Options& options, std::vector<Replayed> frames,
-                     RecoveryReport* report) {
+void ExpectWorksWith(env::SimFileSystem& fs, const Options& options, std::vector<Replayed> frames) {
   Opened opened = OpenLog(fs, kBeginning, options);
   ASSERT_TRUE(opened.status.ok()) << opened.status;
   ASSERT_EQ(opened.replayed, frames);
-  *report = opened.report;
   frames.push_back(MustAppend(*opened.log, "after"));
   frames.push_back(MustAppend(*opened.log, "after that"));
   fs.Crash();
@@ -84,9 +82,15 @@ TEST(LogDamage, EveryFlippedBitOfASealedLogIsDetectedOrConcernsNoFrame) {
           ++detected;
           continue;
         }
-        RecoveryReport report;
-        ExpectWorksWith(*fs, log.options, log.frames, &report);
-        if (HasFatalFailure()) return;
+        // Opening is tried for every bit, going on from there for one of each byte.
+        if (at % 8 == static_cast<std::uint64_t>(bit)) {
+          ExpectWorksWith(*fs, log.options, log.frames);
+          if (HasFatalFailure()) return;
+        } else {
+          const Opened opened = OpenLog(*fs, kBeginning, log.options);
+          ASSERT_TRUE(opened.status.ok()) << opened.status;
+          ASSERT_EQ(opened.replayed, log.frames);
+        }
         ++harmless;
       }
     }

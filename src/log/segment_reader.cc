@@ -22,7 +22,8 @@ StatusOr<std::string_view> SegmentReader::Peek(std::uint64_t offset, std::uint64
   if (offset >= bytes_) return std::string_view();
   const std::uint64_t wanted = std::min(bytes_max, bytes_ - offset);
   if (offset < window_offset_ || offset + wanted > window_offset_ + window_.size()) {
-    window_.resize(std::min(std::max(wanted, kWindowBytes), bytes_ - offset));
+    window_.resize(std::min(std::max(wanted, window_bytes_), bytes_ - offset));
+    window_bytes_ = std::min(window_bytes_ * 2, kWindowBytes);
     window_offset_ = offset;
     StatusOr<std::uint64_t> got = file_->ReadAt(offset, window_.size(), window_.data());
     if (got.ok() && *got != window_.size()) {

@@ -59,6 +59,8 @@ class SegmentReader {
   const std::uint64_t log_id_;
   std::string window_;  // file bytes [window_offset_, + size)
   std::uint64_t window_offset_ = 0;
+  /// Grows as more is read: of many segments only the first frame is looked at.
+  std::uint64_t window_bytes_ = 64u << 10;
 };
 
 }  // namespace sluice::log
