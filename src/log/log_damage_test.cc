@@ -323,6 +323,25 @@ TEST(LogDamage, AStoreOlderThanTheOldestSegmentIsRefused) {
             absl::StatusCode::kDataLoss);
 }
 
+TEST(LogDamage, AnIntactFrameThatNamesTheWrongPredecessorIsRefused) {
+  // A frame that a crash, a lost write or a copied file could only have left behind
+  // from another history of the same log.
+  const SmallLog log(/*is_sealed=*/false);
+  Files files = log.files;
+  const Replayed& last = log.frames[4];
+  std::string frame;
+  EncodeFrame({.payload_bytes = 33,
+               .position = last.position,
+               .previous = log.frames[2].position,
+               .synced = log.frames[2].position},
+              last.payload, kLogId, &frame);
+  files[std::string(kSecond)].replace(OffsetOf(last.position), frame.size(), frame);
+  const Status status = OpenLog(*DiskWith(files), kBeginning, log.options).status;
+  ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(Message(status)),
+              HasSubstr("names position " + std::to_string(log.frames[2].position)));
+}
+
 TEST(LogDamage, ABegunFrameProvesTheDamagedOneBeforeIt) {
   // The last synced frame is damaged, and the one after it was torn by the crash:
   // no intact frame is left to prove anything, but two cannot be torn.

@@ -71,17 +71,16 @@ Status Recovery::ZeroTornBytes() {
   return absl::OkStatus();
 }
 
-/// Behind the last segment: those with remainders of a cut frame, and those in
-/// front of the position where the log must go on.
+/// Segments behind the last one with remainders of a cut frame. Those that are all
+/// zeros stay as the reserve; they lie above the applied position, since the scan
+/// began at or above it.
 Status Recovery::RemoveUselessSegments() {
   for (std::size_t i = end_.index + 1; i < found_.size(); ++i) {
     Found& found = found_[i];
     SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(i));
     SLUICE_ASSIGN_OR_RETURN(const std::uint64_t end,
                             reader->NonzeroEnd(kSegmentHeaderBytes, found.bytes));
-    const bool is_clean = end == kSegmentHeaderBytes;
-    const bool is_behind = must_move_on_ && found.number <= SegmentOf(applied_);
-    if (is_clean && !is_behind) continue;
+    if (end == kSegmentHeaderBytes) continue;
     SLUICE_RETURN_IF_ERROR(fs_.Remove(PathOf(found.number)));
     found.is_removed = true;
   }
