@@ -43,8 +43,8 @@ Status Recovery::ListSegments() {
     const std::optional<std::uint32_t> number = ParseSegmentFileName(name);
     if (!number.has_value()) continue;
     SLUICE_ASSIGN_OR_RETURN(const env::FileStat stat, fs_.Stat(env::JoinPath(dir_, name)));
-    found_.push_back(
-        Found{.number = *number, .bytes = stat.bytes / kFrameAlignment * kFrameAlignment});
+    const std::uint64_t bytes = stat.bytes / kFrameAlignment * kFrameAlignment;
+    found_.push_back(Found{.number = *number, .bytes = bytes, .zeros_from = bytes});
   }
   std::sort(found_.begin(), found_.end(),
             [](const Found& a, const Found& b) { return a.number < b.number; });
@@ -142,6 +142,16 @@ StatusOr<SegmentReader*> Recovery::ReaderOf(std::size_t index) {
     reader_index_ = index;
   }
   return reader_.get();
+}
+
+StatusOr<std::uint64_t> Recovery::GarbageEnd(Place from) {
+  Found& found = found_[from.index];
+  if (from.offset >= found.zeros_from) return from.offset;
+  SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(from.index));
+  SLUICE_ASSIGN_OR_RETURN(const std::uint64_t end,
+                          reader->NonzeroEnd(from.offset, found.zeros_from));
+  found.zeros_from = end;
+  return end;
 }
 
 Position Recovery::At(Place place) const {

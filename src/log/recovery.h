@@ -72,6 +72,7 @@ class Recovery {
     std::uint64_t bytes = 0;           // of the file
     std::uint64_t bytes_declared = 0;  // by its header; a backup copies less
     Position last = kBeginning;        // kBeginning: unknown, or no frame
+    std::uint64_t zeros_from = 0;      // from here on all zeros; `bytes` until known
     bool is_removed = false;
   };
   /// A place in the log, as an index into `found_` and an offset.
@@ -127,6 +128,9 @@ class Recovery {
   StatusOr<RecoveredLog> Finish();
 
   StatusOr<SegmentReader*> ReaderOf(std::size_t index);
+  /// As SegmentReader::NonzeroEnd up to the end of the segment, but reads the unused
+  /// part only once: that is most of what a start reads.
+  StatusOr<std::uint64_t> GarbageEnd(Place from);
   [[nodiscard]] Position At(Place place) const;
   [[nodiscard]] std::optional<Place> PlaceOf(Position position) const;
   [[nodiscard]] Place EndOfLog() const;

@@ -77,9 +77,7 @@ Status Recovery::ZeroTornBytes() {
 Status Recovery::RemoveUselessSegments() {
   for (std::size_t i = end_.index + 1; i < found_.size(); ++i) {
     Found& found = found_[i];
-    SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(i));
-    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t end,
-                            reader->NonzeroEnd(kSegmentHeaderBytes, found.bytes));
+    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t end, GarbageEnd(Place{i, kSegmentHeaderBytes}));
     if (end == kSegmentHeaderBytes) continue;
     SLUICE_RETURN_IF_ERROR(fs_.Remove(PathOf(found.number)));
     found.is_removed = true;

@@ -264,8 +264,7 @@ void Recovery::EndBelowApplied(Place place, const std::string& what) {
 Status Recovery::CutAt(Place place) {
   for (std::size_t i = place.index; i < found_.size(); ++i) {
     const std::uint64_t from = i == place.index ? place.offset : kSegmentHeaderBytes;
-    SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(i));
-    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t to, reader->NonzeroEnd(from, found_[i].bytes));
+    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t to, GarbageEnd(Place{i, from}));
     report_->bytes_cut += to - from;
     if (i != place.index || to == from) continue;
     // Without room for a header, nothing can be taken for a frame there either.
@@ -298,6 +297,8 @@ StatusOr<std::optional<Recovery::FoundFrame>> Recovery::ReadFrame(Place place) {
 
 StatusOr<std::optional<Recovery::FoundFrame>> Recovery::FindNext(Place from) {
   for (; from.index < found_.size(); from = Place{from.index + 1, kSegmentHeaderBytes}) {
+    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t end, GarbageEnd(from));
+    if (end == from.offset) continue;
     SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(from.index));
     SLUICE_ASSIGN_OR_RETURN(const std::optional<std::uint64_t> offset,
                             reader->FindFrame(from.offset));
@@ -320,9 +321,13 @@ StatusOr<bool> Recovery::IsProvenAfter(FoundFrame frame, Position lost) {
 StatusOr<std::optional<Recovery::Place>> Recovery::LastGarbage(Place from, Place to) {
   std::optional<Place> last;
   for (; from.index <= to.index; from = Place{from.index + 1, kSegmentHeaderBytes}) {
-    const std::uint64_t until = from.index == to.index ? to.offset : found_[from.index].bytes;
-    SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(from.index));
-    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t end, reader->NonzeroEnd(from.offset, until));
+    std::uint64_t end = from.offset;
+    if (from.index < to.index || to.offset == found_[to.index].bytes) {
+      SLUICE_ASSIGN_OR_RETURN(end, GarbageEnd(from));
+    } else {
+      SLUICE_ASSIGN_OR_RETURN(SegmentReader* const reader, ReaderOf(from.index));
+      SLUICE_ASSIGN_OR_RETURN(end, reader->NonzeroEnd(from.offset, to.offset));
+    }
     if (end > from.offset) last = Place{from.index, end};
   }
   return last;
