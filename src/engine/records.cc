@@ -288,6 +288,7 @@ std::string EncodeCounters(const core::QueueCounters& counters) {
   w.Varint(counters.task_count);
   w.Varint(counters.body_floor);
   PutTime(w, counters.schedule_floor);
+  w.Varint(counters.lookalike_floor);
   return out;
 }
 
@@ -298,6 +299,7 @@ StatusOr<core::QueueCounters> DecodeCounters(std::string_view value) {
   counters.task_count = r.Varint();
   counters.body_floor = r.Varint();
   counters.schedule_floor = GetTime(r);
+  counters.lookalike_floor = r.Varint();
   SLUICE_RETURN_IF_ERROR(CheckDone(r, "queue counters"));
   return counters;
 }

@@ -72,7 +72,7 @@ std::vector<Sample> Samples() {
        [](std::string_view v) { return DecodeBody(5, v).status(); }},
       {"progress", EncodeProgress(SomeProgress()), status(DecodeProgress)},
       {"name", EncodeNameEntry({4, kTime}), status(DecodeNameEntry)},
-      {"counters", EncodeCounters({4, 5, kTime}), status(DecodeCounters)},
+      {"counters", EncodeCounters({4, 5, kTime, 6}), status(DecodeCounters)},
       {"reservation", EncodeReservation(kTime), status(DecodeReservation)},
   };
 }
@@ -108,7 +108,8 @@ TEST(Records, ProgressNamesAndCountersReadBackAsWritten) {
   EXPECT_EQ(*DecodeNameEntry(EncodeNameEntry({4, std::nullopt})),
             (core::NameEntry{4, std::nullopt}));
   EXPECT_EQ(*DecodeNameEntry(EncodeNameEntry({0, kTime})), (core::NameEntry{0, kTime}));
-  EXPECT_EQ(*DecodeCounters(EncodeCounters({4, 5, kTime})), (core::QueueCounters{4, 5, kTime}));
+  EXPECT_EQ(*DecodeCounters(EncodeCounters({4, 5, kTime, 6})),
+            (core::QueueCounters{4, 5, kTime, 6}));
 }
 
 TEST(Records, AFrameHoldsItsCheckpointAndItsChanges) {
