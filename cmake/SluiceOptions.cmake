@@ -9,10 +9,11 @@ option(SLUICE_CORE_ONLY "Build only what needs neither gRPC nor RocksDB (thread 
 
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE)
-  # Paths below the build folder enter the hash relative to it, and the working
-  # folder not at all: one build's objects serve the other presets' builds.
+  # Paths below the tree enter the hash relative to the build folder, and the
+  # working folder not at all: one build's objects serve the other presets'
+  # builds and other checkouts.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    env "CCACHE_BASEDIR=${CMAKE_BINARY_DIR}" CCACHE_NOHASHDIR=1
+    env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
     "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
     "${SLUICE_CCACHE}")
 endif()
