@@ -71,9 +71,13 @@ class Reserve : public std::enable_shared_from_this<Reserve> {
 
  private:
   void RunJob();
-  StatusOr<FreshSegment> MakeNext(std::unique_lock<std::mutex>& lock, std::uint64_t bytes_min);
-  StatusOr<std::unique_ptr<env::File>> MakeFile(std::uint32_t number, std::uint64_t bytes);
-  Status FillFile(env::File& file, std::uint32_t number, std::uint64_t bytes);
+  StatusOr<FreshSegment> MakeNext(std::unique_lock<std::mutex>& lock, std::uint64_t bytes_min,
+                                  std::uint64_t piece_bytes);
+  StatusOr<std::unique_ptr<env::File>> MakeFile(std::uint32_t number, std::uint64_t bytes,
+                                                std::uint64_t piece_bytes);
+  /// Header and zeros, all on disk on return; synced after each `piece_bytes`.
+  Status FillFile(env::File& file, std::uint32_t number, std::uint64_t bytes,
+                  std::uint64_t piece_bytes);
   [[nodiscard]] std::uint64_t BytesOf(std::uint32_t number) const;
   [[nodiscard]] bool is_stopping() const;
 
