@@ -154,7 +154,10 @@ void SimServer::AppendFrame(const engine::Frame& frame) {
   const StatusOr<log::Position> position =
       log_->Append(engine::EncodeFrame(frame.checkpoint, frame.batch.bytes()));
   if (!position.ok()) return Die();
-  if (knobs_.sabotage == Sabotage::kReplyBeforeSync) lane_->OnCommitted(frame.number);
+  if (knobs_.sabotage == Sabotage::kReplyBeforeSync) {
+    lane_->OnCommitted(frame.number);
+    Round();
+  }
   if (knobs_.sabotage == Sabotage::kStoreBeforeSync) {
     IgnoreError(store_.Apply(engine::BatchForStore(frame.batch, frame.checkpoint, *position)),
                 "the model store takes every batch");

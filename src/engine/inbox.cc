@@ -23,14 +23,15 @@ Inbox::Refusal Inbox::PutCommand(Command& command, Done& done) {
   }
   command_bytes_ += bytes;
   commands_.push_back({std::move(command), std::move(done)});
-  if (wants_commands_) WakeLocked();
+  if (commands_min_ != kNoCommands && commands_.size() >= commands_min_) WakeLocked();
   return Refusal::kNone;
 }
 
 void Inbox::PutAnswer(Answer answer) {
+  const bool can_wait = std::holds_alternative<Applied>(answer);
   const std::lock_guard lock(mutex_);
   answers_.push_back(std::move(answer));
-  WakeLocked();
+  if (!can_wait || is_closed_) WakeLocked();
 }
 
 void Inbox::Wake() {
@@ -50,11 +51,13 @@ void Inbox::WakeLocked() {
   changed_.notify_one();
 }
 
-Inbox::Taken Inbox::Take(bool wants_commands, Duration timeout) {
+Inbox::Taken Inbox::Take(std::size_t commands_min, Duration timeout) {
   std::unique_lock lock(mutex_);
-  wants_commands_ = wants_commands;
+  commands_min_ = commands_min;
+  const bool wants_commands = commands_min != kNoCommands;
+  // Any answer counts here: a lane that is awake anyway takes what is there.
   const auto is_ready = [&] {
-    return is_woken_ || !answers_.empty() || (wants_commands && !commands_.empty());
+    return is_woken_ || !answers_.empty() || (wants_commands && commands_.size() >= commands_min);
   };
   if (!is_ready() && timeout > absl::ZeroDuration()) {
     is_waiting_ = true;

@@ -50,6 +50,8 @@ class Inbox {
   enum class Refusal : std::uint8_t { kNone, kFull, kClosed };
   /// Takes the command unless it answers otherwise; then `done` is untouched.
   Refusal PutCommand(Command& command, Done& done);
+  /// Wakes the lane, except for `Applied`: that only frees memory, which can wait
+  /// for the next reason to run, until the inbox is closed.
   void PutAnswer(Answer answer);
   /// Makes the next wait return at once.
   void Wake();
@@ -60,9 +62,11 @@ class Inbox {
     std::vector<Answer> answers;
     std::vector<InboundCommand> commands;
   };
-  /// Waits until there is something to take (commands only count when
-  /// `wants_commands`), `Wake` was called, or `timeout` passed.
-  Taken Take(bool wants_commands, Duration timeout);
+  static constexpr std::size_t kNoCommands = 0;
+  /// Waits for an answer, for `commands_min` commands, for `Wake`, or until
+  /// `timeout` passed; then takes all there is, commands too unless
+  /// `commands_min` is kNoCommands.
+  Taken Take(std::size_t commands_min, Duration timeout);
 
   [[nodiscard]] std::size_t command_count() const;
 
@@ -78,7 +82,7 @@ class Inbox {
   std::vector<InboundCommand> commands_;
   std::size_t command_bytes_ = 0;
   bool is_waiting_ = false;
-  bool wants_commands_ = true;
+  std::size_t commands_min_ = 1;
   bool is_woken_ = false;
   bool is_closed_ = false;
 };

@@ -27,7 +27,7 @@ TEST(Inbox, RefusesBeyondItsCountAndTakesAgainWhenEmptied) {
   EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
   EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
   EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kFull);
-  EXPECT_EQ(inbox.Take(true, kLong).commands.size(), 2u);
+  EXPECT_EQ(inbox.Take(1, kLong).commands.size(), 2u);
   EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
 }
 
@@ -42,14 +42,14 @@ TEST(Inbox, AClosedInboxTakesAnswersOnly) {
   inbox.Close();
   EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kClosed);
   inbox.PutAnswer(Committed{1});
-  EXPECT_EQ(inbox.Take(true, kLong).answers.size(), 1u);
+  EXPECT_EQ(inbox.Take(1, kLong).answers.size(), 1u);
 }
 
 TEST(Inbox, UnwantedCommandsStayWhileAnswersPass) {
   Inbox inbox(2, 1 << 20);
   ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
   inbox.PutAnswer(Committed{1});
-  const Inbox::Taken taken = inbox.Take(false, kLong);
+  const Inbox::Taken taken = inbox.Take(Inbox::kNoCommands, kLong);
   EXPECT_EQ(taken.answers.size(), 1u);
   EXPECT_TRUE(taken.commands.empty());
   EXPECT_EQ(inbox.command_count(), 1u);
@@ -65,10 +65,20 @@ TEST(Inbox, AWaitingLaneIsWokenByEachKindOfNews) {
       }
       if (kind == 2) inbox.Wake();
     });
-    const Inbox::Taken taken = inbox.Take(true, kLong);
+    const Inbox::Taken taken = inbox.Take(1, kLong);
     EXPECT_EQ(taken.answers.size() + taken.commands.size(), kind == 2 ? 0u : 1u);
     other.join();
   }
+}
+
+TEST(Inbox, CommandsGatherWhileTheLaneWaitsForMore) {
+  Inbox inbox(4, 1 << 20);
+  ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  EXPECT_EQ(inbox.Take(2, absl::ZeroDuration()).commands.size(), 1u) << "it is awake: it takes all";
+  ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  std::thread other([&] { EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone); });
+  EXPECT_EQ(inbox.Take(2, kLong).commands.size(), 2u);
+  other.join();
 }
 
 TEST(Inbox, ManyWritersLoseNothing) {
@@ -83,7 +93,7 @@ TEST(Inbox, ManyWritersLoseNothing) {
     });
   }
   std::size_t got = 0;
-  while (got < kWriters * kEach) got += inbox.Take(true, kLong).commands.size();
+  while (got < kWriters * kEach) got += inbox.Take(1, kLong).commands.size();
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(got, kWriters * kEach);
 }

@@ -299,13 +299,12 @@ void Lane::FinishRound(Time now) {
   if (is_dispatching_) machine_.Advance(now_);
   DrainEffects();
   Release();
-  if (committed_ == closed_ && !ledger_.overlay().is_open_frame_empty()) CloseFrame();
+  if (!is_committing() && !ledger_.overlay().is_open_frame_empty()) CloseFrame();
 }
 
 void Lane::OnCommitted(FrameNumber frame) {
   SLUICE_CHECK(frame == closed_ && committed_ + 1 == frame, "frames commit one at a time");
   committed_ = frame;
-  Release();
 }
 
 // What the state `committed_` proves durable may leave.

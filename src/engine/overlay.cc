@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/overlay.h"
 
+#include <algorithm>
+
 #include "base/status.h"
 
 namespace sluice::engine {
@@ -60,6 +62,11 @@ void Overlay::CaptureRange(const store::KeyRange& range, Capture* out) const {
 store::Batch Overlay::CloseFrame() {
   SLUICE_CHECK(!is_open_frame_empty(), "an empty frame is never written");
   store::Batch batch;
+  batch.Reserve(open_bytes_);
+  // In the order of keys the store finds each place beside the one before. Every
+  // key is here once, so the order says nothing else.
+  std::sort(open_.begin(), open_.end(),
+            [](const auto& a, const auto& b) { return a->first < b->first; });
   // Keys of an erased incarnation may have been changed earlier in this frame,
   // so the ranges come last; no key is put into one after it was erased.
   for (const auto& it : open_) {

@@ -31,6 +31,9 @@ constexpr std::size_t kReaderThreads = 2;
 constexpr Duration kSleepMax = absl::Seconds(1);
 // Commands run between two looks at the clock and two chances to close a frame.
 constexpr std::size_t kRoundCommandsMax = 256;
+// Commands that gather during a sync before the lane starts on them all the same,
+// so that a slow disk does not leave it with all the work at once.
+constexpr std::size_t kGatheredCommandsMax = 64;
 
 class ThreadedEngine final : public Engine, private LanePorts {
  public:
@@ -152,7 +155,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
     Time stop_at = absl::InfiniteFuture();
     while (true) {
       Inbox::Taken taken =
-          inbox_.Take(waiting.empty() && lane_.WantsCommands(), SleepFor(waiting.empty(), stop_at));
+          inbox_.Take(CommandsToWaitFor(waiting.empty()), SleepFor(waiting.empty(), stop_at));
       const Time now = clock_.Now();
       for (engine::Answer& answer : taken.answers) Answer(answer, now);
       std::move(taken.commands.begin(), taken.commands.end(), std::back_inserter(waiting));
@@ -184,6 +187,13 @@ class ThreadedEngine final : public Engine, private LanePorts {
   bool IsStopped(bool is_nothing_waiting, Time stop_at) const {
     const bool is_settled = is_nothing_waiting && lane_.is_idle() && inbox_.command_count() == 0;
     return is_settled && (lane_.in_flight() == 0 || SteadyNow() >= stop_at);
+  }
+
+  // While a frame is on its way to the disk nothing computed now can leave, so a
+  // few commands may gather until its sync returns: one wake-up for all.
+  std::size_t CommandsToWaitFor(bool is_nothing_waiting) const {
+    if (!is_nothing_waiting || !lane_.WantsCommands()) return Inbox::kNoCommands;
+    return lane_.is_committing() ? kGatheredCommandsMax : 1;
   }
 
   Duration SleepFor(bool is_nothing_waiting, Time stop_at) const {

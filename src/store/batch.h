@@ -8,6 +8,7 @@
 //
 // Threading: a batch belongs to one thread.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class Batch {
   /// Adopts bytes written by `bytes()`; `Visit` reports damage.
   explicit Batch(std::string bytes) : bytes_(std::move(bytes)) {}
 
+  /// Room for about this many bytes of changes; more is allowed.
+  void Reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   void Put(std::string_view key, std::string_view value);
   void Delete(std::string_view key);
   /// Deletes every key in [from, to); an empty range adds nothing.
