@@ -29,6 +29,12 @@ class GrpcUnaryCall final : public grpc::ServerUnaryReactor, public Call {
     ServerUnaryReactor::Finish(ToGrpcStatus(status));
   }
 
+  /// Tells gRPC that OnDone and OnCancel may run where they come up instead of on
+  /// an executor's thread. They do next to nothing, and a hand-over for each call
+  /// costs a tenth of a create. gRPC keeps this for its own reactors of that kind;
+  /// it is used here knowingly, on the pinned version, with its own override check.
+  bool InternalInlineable() override { return true; }
+
  private:
   void OnDone() override { delete this; }
   // The engine goes on with what it was given; its answer finds nobody.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/tasks/grpc_v2.h"
 
+#include "front/arena_messages.h"
 #include "front/grpc_call.h"
 #include "front/tasks/service_v2.h"
 #include "google/cloud/tasks/v2/cloudtasks.grpc.pb.h"
@@ -12,7 +13,9 @@ using google::protobuf::Empty;
 
 class TasksGrpcV2 final : public tasks_v2::CloudTasks::CallbackService {
  public:
-  explicit TasksGrpcV2(TasksServiceV2* service) : service_(service) {}
+  explicit TasksGrpcV2(TasksServiceV2* service) : service_(service) {
+    SetMessageAllocatorFor_CreateTask(&create_task_messages_);
+  }
 
 #define SLUICE_RPC(method, Request, Response)                                                    \
   grpc::ServerUnaryReactor* method(grpc::CallbackServerContext* context, const Request* request, \
@@ -44,6 +47,7 @@ class TasksGrpcV2 final : public tasks_v2::CloudTasks::CallbackService {
 
  private:
   TasksServiceV2* const service_;
+  ArenaMessages<tasks_v2::CreateTaskRequest, tasks_v2::Task> create_task_messages_;
 };
 
 }  // namespace
