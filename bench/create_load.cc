@@ -2,10 +2,10 @@
 
 // Load on a gRPC endpoint: unary calls with a fixed number outstanding over a
 // few channels, one thread, one completion queue. The same loop drives CreateTask
-// and its peer, a bare echo of messages of the same size, so that their ratio
+// and of its peer, which echoes the same call, so that their ratio
 // says what durability and semantics cost.
 //
-//   sluice_bench_create_load --target HOST:PORT --kind echo|unnamed|named|get
+//   sluice_bench_create_load --target HOST:PORT --kind unnamed|named|get
 //       [--calls N] [--outstanding N] [--channels N] [--body N]
 //       [--queue NAME] [--url URL] [--schedule-in SECONDS] [--prefix P]
 //
@@ -102,7 +102,6 @@ class Load {
   };
 
   std::string Method() const {
-    if (settings_.kind == "echo") return "/bench.Echo/Echo";
     if (settings_.kind == "get") return "/google.cloud.tasks.v2.CloudTasks/GetTask";
     return "/google.cloud.tasks.v2.CloudTasks/CreateTask";
   }
@@ -161,9 +160,7 @@ int main(int argc, char** argv) {
   Settings s;
   CLI::App app{"Unary gRPC load with a fixed number of calls outstanding."};
   app.add_option("--target", s.target)->required();
-  app.add_option("--kind", s.kind)
-      ->required()
-      ->check(CLI::IsMember({"echo", "unnamed", "named", "get"}));
+  app.add_option("--kind", s.kind)->required()->check(CLI::IsMember({"unnamed", "named", "get"}));
   app.add_option("--calls", s.calls);
   app.add_option("--outstanding", s.outstanding);
   app.add_option("--channels", s.channels);
