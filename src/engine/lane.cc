@@ -294,12 +294,12 @@ void Lane::CloseFrame() {
   ports_.Commit(Frame{closed_, CheckpointNow(), ledger_.overlay().CloseFrame()});
 }
 
-void Lane::FinishRound(Time now) {
+void Lane::FinishRound(Time now, bool may_close) {
   Observe(now);
   if (is_dispatching_) machine_.Advance(now_);
   DrainEffects();
   Release();
-  if (!is_committing() && !ledger_.overlay().is_open_frame_empty()) CloseFrame();
+  if (may_close && has_frame_to_close()) CloseFrame();
 }
 
 void Lane::OnCommitted(FrameNumber frame) {

@@ -103,9 +103,14 @@ class Lane {
   /// that wait for nothing any more, and closes the frame when the previous one is
   /// committed. (Closing it before the replies go would keep the disk busier with
   /// smaller frames; on two cores that cost more than it gained.)
-  void FinishRound(Time now);
+  /// With `may_close` false the frame stays open whatever happens, to gather more.
+  void FinishRound(Time now, bool may_close = true);
   /// True while a closed frame is not committed yet.
   [[nodiscard]] bool is_committing() const { return committed_ != closed_; }
+  /// True when a frame could be closed.
+  [[nodiscard]] bool has_frame_to_close() const {
+    return !is_committing() && !ledger_.overlay().is_open_frame_empty();
+  }
   [[nodiscard]] Time NextDeadline() const;
 
   /// While set, creates are refused with RESOURCE_EXHAUSTED (rule 5: full disk).

@@ -93,6 +93,21 @@ class LaneTest : public testing::Test {
   FrameNumber applied_ = 0;
 };
 
+TEST_F(LaneTest, AFrameHeldOpenGathersWhatComesAndThenLeavesAsOne) {
+  MakeQueue();
+  for (const char* id : {"a", "b"}) {
+    lane_->Handle(
+        Create(id), [](Reply) {}, kNow);
+    lane_->FinishRound(kNow, /*may_close=*/false);
+    EXPECT_TRUE(ports_.frames.empty());
+    EXPECT_TRUE(lane_->has_frame_to_close());
+  }
+  lane_->FinishRound(kNow);
+  EXPECT_EQ(ports_.frames.size(), 1u);
+  EXPECT_TRUE(lane_->is_committing());
+  EXPECT_FALSE(lane_->has_frame_to_close());
+}
+
 TEST_F(LaneTest, AWriteIsAnsweredAfterItsFrameIsCommittedAndNotBefore) {
   const auto reply = Send(CreateQueue{kQueue, {}});
   EXPECT_FALSE(reply->has_value());

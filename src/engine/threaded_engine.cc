@@ -34,6 +34,14 @@ constexpr std::size_t kRoundCommandsMax = 256;
 // Commands that gather during a sync before the lane starts on them all the same,
 // so that a slow disk does not leave it with all the work at once.
 constexpr std::size_t kGatheredCommandsMax = 64;
+// Under load a frame is closed this long after the one before at the earliest: a
+// sync that returns sooner would only make frames small, and each costs a write, a
+// sync and five wake-ups, whatever is in it (docs/adr/0003). A frame with fewer
+// commands than kBusyFrameCommands shows that there is no load, and the next one
+// does not wait; one with kFullFrameCommands is large enough.
+constexpr std::chrono::microseconds kBusyFrameInterval{3'000};
+constexpr std::size_t kBusyFrameCommands = 6;
+constexpr std::size_t kFullFrameCommands = 32;
 
 class ThreadedEngine final : public Engine, private LanePorts {
  public:
@@ -158,6 +166,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
           inbox_.Take(CommandsToWaitFor(waiting.empty()), SleepFor(waiting.empty(), stop_at));
       const Time now = clock_.Now();
       for (engine::Answer& answer : taken.answers) Answer(answer, now);
+      frame_commands_ += taken.commands.size();
       std::move(taken.commands.begin(), taken.commands.end(), std::back_inserter(waiting));
       for (std::size_t n = 0; n < kRoundCommandsMax && !waiting.empty() && lane_.WantsCommands();
            ++n) {
@@ -165,7 +174,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
         waiting.pop_front();
         lane_.Handle(std::move(inbound.command), std::move(inbound.done), now);
       }
-      lane_.FinishRound(now);
+      FinishRound(now);
       Publish();
       if (is_stopping_) {
         if (stop_at == absl::InfiniteFuture()) {
@@ -177,6 +186,18 @@ class ThreadedEngine final : public Engine, private LanePorts {
         if (IsStopped(waiting.empty(), stop_at)) return;
       }
     }
+  }
+
+  void FinishRound(Time now) {
+    const auto steady = std::chrono::steady_clock::now();
+    const bool may_close =
+        steady >= close_at_ || frame_commands_ >= kFullFrameCommands || is_stopping_;
+    const bool was_committing = lane_.is_committing();
+    lane_.FinishRound(now, may_close);
+    if (was_committing || !lane_.is_committing()) return;
+    const bool is_busy = frame_commands_ >= kBusyFrameCommands;
+    close_at_ = is_busy ? steady + kBusyFrameInterval : steady;
+    frame_commands_ = 0;
   }
 
   static Time SteadyNow() {
@@ -193,7 +214,8 @@ class ThreadedEngine final : public Engine, private LanePorts {
   // few commands may gather until its sync returns: one wake-up for all.
   std::size_t CommandsToWaitFor(bool is_nothing_waiting) const {
     if (!is_nothing_waiting || !lane_.WantsCommands()) return Inbox::kNoCommands;
-    return lane_.is_committing() ? kGatheredCommandsMax : 1;
+    if (lane_.is_committing()) return kGatheredCommandsMax;
+    return lane_.has_frame_to_close() ? kFullFrameCommands - frame_commands_ : 1;
   }
 
   Duration SleepFor(bool is_nothing_waiting, Time stop_at) const {
@@ -204,6 +226,9 @@ class ThreadedEngine final : public Engine, private LanePorts {
       sleep = std::min(sleep, clock_.RealTimeUntil(deadline));
     }
     if (stop_at != absl::InfiniteFuture()) sleep = std::min(sleep, absl::Milliseconds(10));
+    if (lane_.has_frame_to_close()) {
+      sleep = std::min(sleep, absl::FromChrono(close_at_ - std::chrono::steady_clock::now()));
+    }
     return std::max(sleep, absl::ZeroDuration());
   }
 
@@ -221,6 +246,10 @@ class ThreadedEngine final : public Engine, private LanePorts {
     published_.in_flight = lane_.in_flight();
     published_.is_space_low = is_space_low_;
   }
+
+  // Of the lane's thread: when the next frame may be closed, and what it holds.
+  std::chrono::steady_clock::time_point close_at_;
+  std::size_t frame_commands_ = 0;
 
   const Options options_;
   env::Clock& clock_;
