@@ -18,6 +18,8 @@ template <typename... Fs>
 struct Overloaded : Fs... {
   using Fs::operator()...;
 };
+template <typename... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 does not deduce it
 
 template <typename T>
 Reply ToReply(StatusOr<T> value) {

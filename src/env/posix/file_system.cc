@@ -91,10 +91,10 @@ class PosixFile : public File {
   }
 
   Status ZeroAt(std::uint64_t offset, std::uint64_t bytes) override {
-    static const std::string zeros(kZeroChunkBytes, '\0');
+    static const std::string kZeros(kZeroChunkBytes, '\0');
     while (bytes > 0) {
       const std::uint64_t n = std::min(bytes, kZeroChunkBytes);
-      SLUICE_RETURN_IF_ERROR(WriteAt(offset, std::string_view(zeros).substr(0, n)));
+      SLUICE_RETURN_IF_ERROR(WriteAt(offset, std::string_view(kZeros).substr(0, n)));
       offset += n;
       bytes -= n;
     }
@@ -185,7 +185,8 @@ StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string& dir)
   std::vector<std::string> names;
   for (;;) {
     errno = 0;
-    const dirent* entry = ::readdir(stream.get());
+    // Of one stream by one thread: safe on every system this builds on.
+    const dirent* entry = ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe)
     if (entry == nullptr) {
       if (errno != 0) return FromErrno("list", dir, errno);
       break;

@@ -45,8 +45,7 @@ class SimFileSystem::Handle : public File {
     const std::string& content = inode_->content;
     if (offset >= content.size()) return std::uint64_t{0};
     const std::uint64_t n = std::min<std::uint64_t>(bytes, content.size() - offset);
-    std::memcpy(out, content.data() + offset, n);
-    return n;
+    return content.copy(out, n, offset);
   }
 
   Status SyncData() override {
