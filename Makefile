@@ -36,8 +36,8 @@ run: server ## start the server on 127.0.0.1:8085 with docs/examples/quickstart.
 demo: server ## send 1,000 orders through a queue paced at 100 a second and watch them arrive
 	@exec .deps/venv/bin/python tools/demo/run --server build/sluice $(ARGS)
 
-test: test-dev test-asan-ubsan ## everything a change must pass: checks, tests, sanitizers
-	@echo "make test: both builds passed"
+test: test-dev test-asan-ubsan test-tsan ## everything a change must pass: checks, tests, sanitizers
+	@echo "make test: all three builds passed"
 
 test-dev: build ## checks and tests of the ordinary build
 	@ctest --preset dev
@@ -47,7 +47,7 @@ test-asan-ubsan: bootstrap ## unit tests and simulation with address and undefin
 	@cmake --build --preset asan-ubsan -j $(JOBS)
 	@ctest --preset asan-ubsan
 
-test-tsan: bootstrap ## unit tests with the thread sanitizer (not yet part of make test)
+test-tsan: bootstrap ## unit tests with the thread sanitizer
 	@cmake --preset tsan >build.log 2>&1 || { cat build.log; exit 1; }
 	@cmake --build --preset tsan -j $(JOBS)
 	@ctest --preset tsan

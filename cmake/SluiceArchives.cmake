@@ -1,7 +1,7 @@
 # sluice_link_archives(TARGET)   link gRPC, protobuf, abseil and RocksDB as archives
 #
 # Shared, the loader resolves 30,000 symbols before main: 58 ms of CPU time on a
-# busy two-core machine, against 17 ms with archives, of which the server has 50
+# busy two-core machine, against 20 ms with archives, of which the server has 50
 # until it must be ready. Only for executables whose start is measured; a peer in
 # a benchmark is linked the same way.
 option(SLUICE_ARCHIVES "Link gRPC, protobuf, abseil and RocksDB statically into the server" ON)
