@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the clients of this library share: statuses, deadlines and
+// the routing header of Google's services. Inline and pure; any thread.
+
+#include <fmt/format.h>
+#include <grpc/support/time.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "base/time.h"
+
+namespace sluice::gcp {
+
+/// gRPC's codes are the canonical ones.
+inline Status ToStatus(const grpc::Status& status) {
+  if (status.ok()) return {};
+  return Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+inline void SetDeadline(Duration timeout, grpc::ClientContext* context) {
+  context->set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                     gpr_time_from_micros(ToMicros(timeout), GPR_TIMESPAN)));
+}
+
+/// `key=value` with the value percent-encoded, as Google's front ends route by.
+inline std::string RoutingHeader(std::string_view key, std::string_view value) {
+  std::string out = fmt::format("{}=", key);
+  for (const char c : value) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                          (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '~';
+    if (is_plain) {
+      out.push_back(c);
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice::gcp
