@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// google.cloud.tasks.v2.CloudTasks over REST: every method of the service object.
+// Threading: at start. Ownership: `service` outlives `api`.
+
+#include "front/rest/rest_api.h"
+
+namespace sluice::front {
+
+class TasksServiceV2;
+
+void AddTasksV2(TasksServiceV2* service, RestApi* api);
+
+}  // namespace sluice::front
