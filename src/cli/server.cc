@@ -12,6 +12,7 @@
 #include "cli/process_figures.h"
 #include "cli/version.h"
 #include "env/sim/file_system.h"
+#include "front/rest/tasks_v2_rest.h"
 #include "front/tasks/grpc_v2.h"
 #include "store/model_store.h"
 #include "store/rocksdb_store.h"
@@ -182,6 +183,9 @@ std::optional<Failure> Server::OpenFront() {
   tasks.observer = &rpc_metrics_;
   tasks_ = std::make_unique<front::TasksServiceV2>(tasks);
   tasks_grpc_ = front::MakeTasksGrpcV2(tasks_.get());
+  rest_ = std::make_unique<front::RestApi>(worker_.get());
+  front::AddTasksV2(tasks_.get(), rest_.get());
+  routes_ = std::make_unique<HttpRoutes>(rest_.get(), api_.get());
 
   front::net::ServerOptions net;
   net.listen.clear();
@@ -196,7 +200,7 @@ std::optional<Failure> Server::OpenFront() {
   front::net::GrpcServices services;
   services.services = {tasks_grpc_.get()};
   StatusOr<std::unique_ptr<front::net::Server>> started =
-      front::net::Server::Start(net, services, api_.get());
+      front::net::Server::Start(net, services, routes_.get());
   if (!started.ok()) {
     const bool is_usage =
         absl::IsInvalidArgument(started.status()) || absl::IsFailedPrecondition(started.status());
@@ -245,6 +249,8 @@ void Server::Stop() {
   // No outcome may arrive at an engine that is gone.
   if (dispatcher_ != nullptr) dispatcher_->Stop(absl::ZeroDuration());
   net_.reset();
+  routes_.reset();
+  rest_.reset();
   tasks_grpc_.reset();
   tasks_.reset();
   api_.reset();

@@ -21,6 +21,7 @@
 #include "admin/rpc_metrics.h"
 #include "cli/data_directory.h"
 #include "cli/exit_code.h"
+#include "cli/http_routes.h"
 #include "cli/settings.h"
 #include "dispatch/task_dispatcher.h"
 #include "engine/engine.h"
@@ -100,6 +101,8 @@ class Server {
   std::unique_ptr<env::ThreadExecutor> backup_worker_;
   std::unique_ptr<admin::HttpApi> api_;
   std::unique_ptr<front::TasksServiceV2> tasks_;
+  std::unique_ptr<front::RestApi> rest_;
+  std::unique_ptr<HttpRoutes> routes_;
   std::unique_ptr<grpc::Service> tasks_grpc_;
   std::unique_ptr<front::net::Server> net_;
 };

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The official Python client, unmodified, over gRPC against the real binary.
+"""The official Python client, unmodified, over gRPC or REST against the real binary.
 
 Each test names the acceptance line of the task service that it shows.
-Run: conformance_test.py --server BINARY
+Run: conformance_test.py --server BINARY [--transport grpc|rest]
 """
 
 import argparse
@@ -15,18 +15,40 @@ from concurrent import futures
 import grpc
 from google.api_core import exceptions
 from google.cloud import tasks_v2
-from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpcTransport
+from google.auth.credentials import AnonymousCredentials
+from google.cloud.tasks_v2.services.cloud_tasks.transports import (
+    CloudTasksGrpcTransport, CloudTasksRestTransport)
 from google.protobuf import duration_pb2, field_mask_pb2, timestamp_pb2
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from server import Server, Target, scratch, wait_until  # noqa: E402
 
 BINARY = None
+TRANSPORT = "grpc"
+
+
+class Codes:
+    """What the client raises for a code; over REST it sees the HTTP status alone."""
+    InvalidArgument = exceptions.InvalidArgument
+    AlreadyExists = exceptions.AlreadyExists
+    FailedPrecondition = exceptions.FailedPrecondition
+
+    @classmethod
+    def use_http_statuses(cls):
+        # A name that fits no route is refused by the client itself.
+        cls.InvalidArgument = (exceptions.BadRequest, ValueError)
+        cls.FailedPrecondition = exceptions.BadRequest
+        cls.AlreadyExists = exceptions.Conflict
+
+
 PARENT = "projects/p/locations/l"
 SOON = 20  # seconds within which something that should happen must have happened
 
 
 def client_of(server):
+    if TRANSPORT == "rest":
+        return tasks_v2.CloudTasksClient(transport=CloudTasksRestTransport(
+            host=server.address, credentials=AnonymousCredentials(), url_scheme="http"))
     channel = grpc.insecure_channel(server.address)
     return tasks_v2.CloudTasksClient(transport=CloudTasksGrpcTransport(channel=channel))
 
@@ -92,7 +114,7 @@ class Conformance(unittest.TestCase):
 
     def test_line_2_and_20_create_delete_recreate(self):
         self.create_queue()
-        with self.assertRaises(exceptions.AlreadyExists):
+        with self.assertRaises(Codes.AlreadyExists):
             self.create_queue()
         self.client.delete_queue(name=self.queue)
         with self.assertRaises(exceptions.NotFound):
@@ -103,11 +125,11 @@ class Conformance(unittest.TestCase):
 
     def test_line_3_to_5_names(self):
         for bad in ("under_score", "", "q" * 101):
-            with self.assertRaises(exceptions.InvalidArgument):
+            with self.assertRaises(Codes.InvalidArgument):
                 self.client.create_queue(parent=PARENT, queue={"name": f"{PARENT}/queues/{bad}"})
-        with self.assertRaises(exceptions.InvalidArgument):
+        with self.assertRaises(Codes.InvalidArgument):
             self.client.create_queue(parent="projects/p/locations/other", queue={"name": self.queue})
-        with self.assertRaises(exceptions.InvalidArgument):
+        with self.assertRaises(Codes.InvalidArgument):
             self.client.get_queue(name="x" + self.queue)
 
     def test_line_7_to_10_bounds(self):
@@ -122,7 +144,7 @@ class Conformance(unittest.TestCase):
                        {"retry_config": {"max_attempts": -2}},
                        {"retry_config": {"min_backoff": duration_pb2.Duration(seconds=10),
                                          "max_backoff": duration_pb2.Duration(seconds=5)}}):
-            with self.assertRaises(exceptions.InvalidArgument):
+            with self.assertRaises(Codes.InvalidArgument):
                 self.client.update_queue(queue={"name": self.queue, **fields})
 
     def test_line_24_and_25_list_queues_in_order_and_pages(self):
@@ -180,15 +202,15 @@ class Conformance(unittest.TestCase):
     def test_line_51_to_55_names_and_duplicates(self):
         self.create_queue()
         for bad in ("a b", "", "t" * 501):
-            with self.assertRaises(exceptions.InvalidArgument):
+            with self.assertRaises(Codes.InvalidArgument):
                 self.client.create_task(parent=self.queue, task={
                     "name": f"{self.queue}/tasks/{bad}", "http_request": {"url": self.target.url}})
         self.create(name="x" * 500)
         self.create(name="once")
-        with self.assertRaises(exceptions.AlreadyExists):
+        with self.assertRaises(Codes.AlreadyExists):
             self.create(name="once")
         self.wait_gone(f"{self.queue}/tasks/once")
-        with self.assertRaises(exceptions.AlreadyExists):
+        with self.assertRaises(Codes.AlreadyExists):
             self.create(name="once")
 
     def test_line_54_one_of_fifty_concurrent_creates_wins(self):
@@ -198,7 +220,7 @@ class Conformance(unittest.TestCase):
             try:
                 self.create(name="race", schedule_time=timestamp_in(600))
                 return 1
-            except exceptions.AlreadyExists:
+            except Codes.AlreadyExists:
                 return 0
         with futures.ThreadPoolExecutor(50) as pool:
             self.assertEqual(sum(pool.map(attempt, range(50))), 1)
@@ -217,7 +239,7 @@ class Conformance(unittest.TestCase):
                {"http_request": {"url": "http://x/" + "y" * 2075}},
                {"http_request": {"url": "http://x/", "body": b"x" * (1 << 20)}}]
         for task in bad:
-            with self.assertRaises(exceptions.InvalidArgument, msg=str(task)[:80]):
+            with self.assertRaises(Codes.InvalidArgument, msg=str(task)[:80]):
                 self.client.create_task(parent=self.queue, task=task)
         good = [{"http_request": {"url": "http://example.com/%zz"}},
                 {"http_request": {"url": "http://x/", "http_method": "PATCH", "body": b"b"}},
@@ -242,7 +264,7 @@ class Conformance(unittest.TestCase):
             try:
                 create(middle)
                 low = middle
-            except exceptions.InvalidArgument:
+            except Codes.InvalidArgument:
                 high = middle
         stored = self.client.get_task(request={
             "name": f"{self.queue}/tasks/size{low}", "response_view": tasks_v2.Task.View.FULL})
@@ -370,7 +392,7 @@ class Conformance(unittest.TestCase):
         task = self.create(name="e")
         self.wait_gone(task.name)
         self.assertEqual(self.target.count(), 3)
-        with self.assertRaises(exceptions.AlreadyExists):
+        with self.assertRaises(Codes.AlreadyExists):
             self.create(name="e")
 
     def test_line_101_task_retry_config(self):
@@ -427,6 +449,10 @@ def wait_for_others(target):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
+    parser.add_argument("--transport", choices=("grpc", "rest"), default="grpc")
     known, rest = parser.parse_known_args()
     BINARY = known.server
+    TRANSPORT = known.transport
+    if TRANSPORT == "rest":
+        Codes.use_http_statuses()
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
