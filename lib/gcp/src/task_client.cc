@@ -73,7 +73,7 @@ std::shared_ptr<PendingCall> TaskClient::CreateTask(std::string_view queue,
                                            &call->request, &call->response,
                                            [call, shared = shared_](const grpc::Status& status) {
                                              shared->pool->Release(call->channel);
-                                             const Done finish = std::move(call->done);
+                                             Done finish = std::move(call->done);
                                              finish(ToStatus(status));
                                              const std::lock_guard lock(shared->mutex);
                                              shared->calls.erase(call.get());

@@ -10,10 +10,10 @@
 // closes with a zero limit.
 // Failure: a call ends with the status of the service or of gRPC, once.
 
-#include <functional>
 #include <memory>
 #include <string_view>
 
+#include "absl/functional/any_invocable.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "sluice/gcp/channel_pool.h"
@@ -34,7 +34,7 @@ class PendingCall {
 
 class TaskClient {
  public:
-  using Done = std::function<void(Status)>;
+  using Done = absl::AnyInvocable<void(Status)>;
 
   explicit TaskClient(std::shared_ptr<ChannelPool> pool);
   TaskClient(const TaskClient&) = delete;
