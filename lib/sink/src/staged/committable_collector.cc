@@ -34,6 +34,28 @@ struct State {
   std::vector<std::pair<std::int64_t, std::vector<Envelope>>> batches;
 };
 
+using Batches = std::multimap<std::int64_t, std::shared_ptr<const std::vector<Envelope>>>;
+
+StatusOr<std::string> Encode(std::int64_t last_checkpoint_id, const Batches& batches) {
+  std::string bytes;
+  ByteWriter out(&bytes);
+  out.Raw(kMagic);
+  out.U8(kVersion);
+  out.U8(kEnvelopeVersion);
+  out.SignedVarint(last_checkpoint_id);
+  out.Varint(batches.size());
+  for (const auto& [checkpoint_id, batch] : batches) {
+    out.SignedVarint(checkpoint_id);
+    out.Varint(batch->size());
+    for (const Envelope& envelope : *batch) {
+      SLUICE_ASSIGN_OR_RETURN(const std::string frame, EncodeEnvelope(envelope));
+      out.Bytes(frame);
+    }
+  }
+  out.U32(Crc32c(bytes));
+  return bytes;
+}
+
 StatusOr<State> Decode(std::string_view bytes) {
   if (bytes.size() < kMagic.size() + 1 + kChecksumBytes ||
       bytes.substr(0, kMagic.size()) != kMagic) {
@@ -67,7 +89,29 @@ StatusOr<State> Decode(std::string_view bytes) {
   return state;
 }
 
+Status CommitAll(std::vector<Request>& requests, SinkCommitter& committer) {
+  std::vector<CommitRequest*> pointers;
+  pointers.reserve(requests.size());
+  for (Request& request : requests) pointers.push_back(&request);
+  return committer.Commit(pointers);
+}
+
 }  // namespace
+
+StatusOr<std::string> EncodeBatch(const std::vector<Envelope>& batch) {
+  // Neither owned nor copied: the batch outlives the call.
+  const std::shared_ptr<const std::vector<Envelope>> view(std::shared_ptr<void>(), &batch);
+  return Encode(0, {{0, view}});
+}
+
+Status CommitEncodedBatch(std::string_view bytes, SinkCommitter& committer) {
+  SLUICE_ASSIGN_OR_RETURN(const State state, Decode(bytes));
+  for (const auto& [checkpoint_id, envelopes] : state.batches) {
+    std::vector<Request> requests(envelopes.begin(), envelopes.end());
+    SLUICE_RETURN_IF_ERROR(CommitAll(requests, committer));
+  }
+  return {};
+}
 
 struct CommittableCollector::Held {
   std::atomic<std::int64_t> pending{0};
@@ -137,23 +181,7 @@ StatusOr<std::string> CommittableCollector::Snapshot() const {
     batches = batches_;
     last_checkpoint_id = last_checkpoint_id_;
   }
-  std::string bytes;
-  ByteWriter out(&bytes);
-  out.Raw(kMagic);
-  out.U8(kVersion);
-  out.U8(kEnvelopeVersion);
-  out.SignedVarint(last_checkpoint_id);
-  out.Varint(batches.size());
-  for (const auto& [checkpoint_id, batch] : batches) {
-    out.SignedVarint(checkpoint_id);
-    out.Varint(batch->size());
-    for (const Envelope& envelope : *batch) {
-      SLUICE_ASSIGN_OR_RETURN(const std::string frame, EncodeEnvelope(envelope));
-      out.Bytes(frame);
-    }
-  }
-  out.U32(Crc32c(bytes));
-  return bytes;
+  return Encode(last_checkpoint_id, batches);
 }
 
 Status CommittableCollector::CommitUpTo(std::int64_t checkpoint_id, SinkCommitter& committer) {
@@ -182,10 +210,7 @@ Status CommittableCollector::CommitUpTo(std::int64_t checkpoint_id, SinkCommitte
 
 Status CommittableCollector::CommitBatch(const Batch& batch, SinkCommitter& committer) {
   std::vector<Request> requests(batch->begin(), batch->end());
-  std::vector<CommitRequest*> pointers;
-  pointers.reserve(requests.size());
-  for (Request& request : requests) pointers.push_back(&request);
-  const Status result = committer.Commit(pointers);
+  const Status result = CommitAll(requests, committer);
   const auto already = std::ranges::count_if(requests, &Request::already_committed);
   already_committed_.Add(already);
   if (result.ok()) successful_.Add(static_cast<std::int64_t>(requests.size()) - already);

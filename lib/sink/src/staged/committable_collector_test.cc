@@ -44,8 +44,10 @@ struct Job {
       : world(shared_world), collector(metrics) {
     HostServices host = Services(world);
     host.metrics = &metrics;
-    const std::unique_ptr<FailedTaskHandler> handler = FailJob();
-    writer = *MakeStagedWriter(mapper, *handler, staged, host);
+    auto owned = std::make_unique<testing::FakeMapper>();
+    mapper = owned.get();
+    writer = *OpenStagedWriter(
+        {.mapper = std::move(owned), .handler = FailJob(), .options = staged, .host = host});
     committer = MakeStagedCommitter({.queue = testing::Queue(), .writer = {}, .staged = staged},
                                     std::make_unique<testing::FakeCreator>(calls), host);
   }
@@ -71,7 +73,7 @@ struct Job {
 
   testing::World& world;
   MetricRegistry metrics;
-  std::shared_ptr<testing::FakeMapper> mapper = std::make_shared<testing::FakeMapper>();
+  testing::FakeMapper* mapper = nullptr;
   std::unique_ptr<SinkWriter> writer;
   std::unique_ptr<SinkCommitter> committer;
   CommittableCollector collector;
@@ -323,6 +325,19 @@ TEST_F(StagedLifecycleTest, ACancelledCommitIsTakenUpByTheRestore) {
   EXPECT_EQ(service_.requests.at(0), request);
   EXPECT_EQ(service_.tasks.size(), 2U);
   EXPECT_EQ(second.mapper->serialized, 0);
+}
+
+TEST_F(StagedLifecycleTest, AHostWithoutCollectorKeepsBatchesAsBytes) {
+  Job job(world_, service_.calls);
+  job.Write("a");
+  job.Write("b");
+  const StatusOr<std::string> bytes = EncodeBatch(*job.writer->PrepareCommit());
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_TRUE(CommitEncodedBatch(*bytes, *job.committer).ok());
+  EXPECT_TRUE(CommitEncodedBatch(*bytes, *job.committer).ok());
+  EXPECT_EQ(service_.requests.size(), 4U);
+  EXPECT_EQ(service_.tasks.size(), 2U);
+  EXPECT_EQ(CommitEncodedBatch(bytes->substr(1), *job.committer).code(), StatusCode::kDataLoss);
 }
 
 TEST_F(StagedLifecycleTest, TheNextBatchIsAddedWhileACommitRuns) {

@@ -32,7 +32,7 @@ std::string RandomId(env::Random& random) {
 
 class StagedWriter final : public SinkWriter {
  public:
-  StagedWriter(std::shared_ptr<RecordMapper> mapper, const StagedOptions& options,
+  StagedWriter(std::unique_ptr<RecordMapper> mapper, const StagedOptions& options,
                const HostServices& host)
       : mapper_(std::move(mapper)),
         options_(options),
@@ -68,7 +68,7 @@ class StagedWriter final : public SinkWriter {
   Status CheckCapacity(std::int64_t additional) const;
   void ResetBatch();
 
-  const std::shared_ptr<RecordMapper> mapper_;
+  const std::unique_ptr<RecordMapper> mapper_;
   const StagedOptions options_;
   const env::Clock& clock_;
   env::Random& random_;
@@ -188,19 +188,16 @@ Status StagedWriter::Close() {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<SinkWriter>> MakeStagedWriter(std::shared_ptr<RecordMapper> mapper,
-                                                       const FailedTaskHandler& handler,
-                                                       const StagedOptions& options,
-                                                       const HostServices& host) {
-  if (!handler.fails_job()) {
+StatusOr<std::unique_ptr<SinkWriter>> OpenStagedWriter(StagedWriterParts parts) {
+  if (!parts.handler->fails_job()) {
     return InvalidArgument(
         "exactly-once delivery takes the failed-task handler failJob only: another one may drop "
         "records");
   }
-  SLUICE_RETURN_IF_ERROR(
-      mapper->Open({.subtask_index = host.subtask_index, .metrics = host.metrics}));
+  SLUICE_RETURN_IF_ERROR(parts.mapper->Open(
+      {.subtask_index = parts.host.subtask_index, .metrics = parts.host.metrics}));
   std::unique_ptr<SinkWriter> writer =
-      std::make_unique<StagedWriter>(std::move(mapper), options, host);
+      std::make_unique<StagedWriter>(std::move(parts.mapper), parts.options, parts.host);
   return writer;
 }
 

@@ -21,8 +21,12 @@ using testing::Queue;
 class StagedWriterTest : public ::testing::Test {
  protected:
   void Open(StagedOptions options = {}) {
-    const std::unique_ptr<FailedTaskHandler> handler = FailJob();
-    auto made = MakeStagedWriter(mapper_, *handler, options, Services(world_));
+    auto mapper = std::make_unique<testing::FakeMapper>(*mapper_);
+    mapper_ = mapper.get();
+    auto made = OpenStagedWriter({.mapper = std::move(mapper),
+                                  .handler = FailJob(),
+                                  .options = options,
+                                  .host = Services(world_)});
     ASSERT_TRUE(made.ok()) << made.status();
     writer_ = *std::move(made);
   }
@@ -51,7 +55,8 @@ class StagedWriterTest : public ::testing::Test {
   }
 
   testing::World world_{1'000'000};
-  std::shared_ptr<testing::FakeMapper> mapper_ = std::make_shared<testing::FakeMapper>();
+  testing::FakeMapper prototype_;
+  testing::FakeMapper* mapper_ = &prototype_;  // the writer's own, once it is open
   std::unique_ptr<SinkWriter> writer_;
 };
 
@@ -251,8 +256,10 @@ TEST_F(StagedWriterTest, AppEngineTasksStayAsTheyAreAndCloseIsFinal) {
 }
 
 TEST_F(StagedWriterTest, AHandlerThatMayDropIsRefused) {
-  const std::unique_ptr<FailedTaskHandler> drops = LogAndDrop([](std::string_view) {});
-  const auto made = MakeStagedWriter(mapper_, *drops, {}, Services(world_));
+  const auto made = OpenStagedWriter({.mapper = std::make_unique<testing::FakeMapper>(),
+                                      .handler = LogAndDrop([](std::string_view) {}),
+                                      .options = {},
+                                      .host = Services(world_)});
   EXPECT_THAT(std::string(Message(made.status())), HasSubstr("failJob"));
   EXPECT_FALSE(StagedOptions::Builder().set_max_staged_tasks(0).Build().ok());
 }

@@ -29,6 +29,11 @@
 
 namespace sluice::sink {
 
+/// One batch as bytes, for a host that keeps the order of batches itself.
+[[nodiscard]] StatusOr<std::string> EncodeBatch(const std::vector<Envelope>& batch);
+/// Commits what `EncodeBatch` made. Errors: DATA_LOSS; of the commit.
+Status CommitEncodedBatch(std::string_view bytes, SinkCommitter& committer);
+
 class CommittableCollector {
  public:
   /// `metrics` receives pendingCommittables and its family, and outlives this.

@@ -20,13 +20,16 @@
 
 namespace sluice::sink {
 
-/// Opens `mapper` and makes the writer. `host` needs metrics, wall clock and a random
-/// source fit for cryptography (names of records without a key are drawn from it).
-/// Errors: INVALID_ARGUMENT naming failJob when `handler` may drop records, since a
-/// dropped record is not an exactly-once one; an error of `mapper`.
-StatusOr<std::unique_ptr<SinkWriter>> MakeStagedWriter(std::shared_ptr<RecordMapper> mapper,
-                                                       const FailedTaskHandler& handler,
-                                                       const StagedOptions& options,
-                                                       const HostServices& host);
+struct StagedWriterParts {
+  std::unique_ptr<RecordMapper> mapper;
+  std::unique_ptr<FailedTaskHandler> handler;  // failJob; it is never called
+  StagedOptions options;
+  HostServices host;  // the random source fit for cryptography: names are drawn from it
+};
+
+/// Opens the mapper and makes the writer. Errors: INVALID_ARGUMENT naming failJob when
+/// the handler may drop records, since a dropped record is not an exactly-once one; an
+/// error of the mapper.
+[[nodiscard]] StatusOr<std::unique_ptr<SinkWriter>> OpenStagedWriter(StagedWriterParts parts);
 
 }  // namespace sluice::sink
