@@ -22,7 +22,7 @@ constexpr front::Method kMethods[] = {{"s", "CreateTask"}, {"s", "GetTask"}};
 
 /// Input in which every metric of the table has a value.
 MetricsInput FullInput() {
-  RpcMetrics rpcs(kMethods);
+  RpcMetrics rpcs({std::span<const front::Method>(kMethods)});
   rpcs.Finished(kMethods[0], rpcs.Started(kMethods[0]), absl::StatusCode::kOk);
   MetricsInput input;
   input.rpcs = rpcs.Read();
@@ -96,7 +96,7 @@ TEST(Metrics, QueuesBeyondTheMaximumAreCountedNotShown) {
 }
 
 TEST(RpcMetrics, CallsAreCountedByMethodAndCodeAndOpenOnesAreKnown) {
-  RpcMetrics rpcs(kMethods);
+  RpcMetrics rpcs({std::span<const front::Method>(kMethods)});
   const std::uint64_t first = rpcs.Started(kMethods[0]);
   const std::uint64_t second = rpcs.Started(kMethods[1]);
   EXPECT_EQ(rpcs.open_count(), 2);

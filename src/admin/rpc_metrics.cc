@@ -16,11 +16,13 @@ std::uint64_t SteadyNanos() {
 
 }  // namespace
 
-RpcMetrics::RpcMetrics(std::span<const front::Method> methods) {
-  for (const front::Method& method : methods) {
-    figures_.push_back(std::make_unique<Figures>());
-    figures_.back()->method = method;
-    by_method_.emplace(&method, figures_.back().get());
+RpcMetrics::RpcMetrics(std::initializer_list<std::span<const front::Method>> services) {
+  for (const std::span<const front::Method> methods : services) {
+    for (const front::Method& method : methods) {
+      figures_.push_back(std::make_unique<Figures>());
+      figures_.back()->method = method;
+      by_method_.emplace(&method, figures_.back().get());
+    }
   }
   figures_.push_back(std::make_unique<Figures>());
   figures_.back()->method = kOther;

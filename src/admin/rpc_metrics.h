@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,8 +35,8 @@ class RpcMetrics final : public front::CallObserver {
     std::uint64_t sum_us = 0;
   };
 
-  /// `methods` must live as long as this; calls of others are counted as "other".
-  explicit RpcMetrics(std::span<const front::Method> methods);
+  /// The methods must live as long as this; calls of others are counted as "other".
+  explicit RpcMetrics(std::initializer_list<std::span<const front::Method>> services);
   RpcMetrics(const RpcMetrics&) = delete;
   RpcMetrics& operator=(const RpcMetrics&) = delete;
 

@@ -14,6 +14,7 @@
 #include "env/sim/file_system.h"
 #include "front/rest/tasks_v2_rest.h"
 #include "front/tasks/grpc_v2.h"
+#include "front/tasks/grpc_v2beta3.h"
 #include "store/model_store.h"
 #include "store/rocksdb_store.h"
 
@@ -44,6 +45,7 @@ dispatch::HttpClient::Options DispatchOptions(const admin::ServerOptions& option
   return dispatch;
 }
 
+// Both versions' methods have the same names, and a fault rule means both.
 std::vector<std::string> MethodNames() {
   std::vector<std::string> names;
   for (const front::Method& method : front::TasksServiceV2::Methods()) {
@@ -74,7 +76,7 @@ Server::Server(const Settings& settings, admin::Logger& log, env::Clock& system_
       files_(files),
       start_time_(system_clock.Now()),
       clock_(&system_clock),
-      rpc_metrics_(front::TasksServiceV2::Methods()) {}
+      rpc_metrics_({front::TasksServiceV2::Methods(), front::TasksServiceV2Beta3::Methods()}) {}
 
 Server::~Server() { Stop(); }
 
@@ -183,8 +185,12 @@ std::optional<Failure> Server::OpenFront() {
   tasks.observer = &rpc_metrics_;
   tasks_ = std::make_unique<front::TasksServiceV2>(tasks);
   tasks_grpc_ = front::MakeTasksGrpcV2(tasks_.get());
+  tasks_beta_ =
+      std::make_unique<front::TasksServiceV2Beta3>(engine_.get(), faults_.get(), &rpc_metrics_);
+  tasks_beta_grpc_ = front::MakeTasksGrpcV2Beta3(tasks_beta_.get());
   rest_ = std::make_unique<front::RestApi>(worker_.get());
   front::AddTasksV2(tasks_.get(), rest_.get());
+  front::AddTasksV2Beta3(tasks_beta_.get(), rest_.get());
   routes_ = std::make_unique<HttpRoutes>(rest_.get(), api_.get());
 
   front::net::ServerOptions net;
@@ -198,7 +204,7 @@ std::optional<Failure> Server::OpenFront() {
   net.is_remote_plaintext_allowed = options_.allow_plaintext_remote;
   net.drain_deadline = options_.shutdown_grace;
   front::net::GrpcServices services;
-  services.services = {tasks_grpc_.get()};
+  services.services = {tasks_grpc_.get(), tasks_beta_grpc_.get()};
   StatusOr<std::unique_ptr<front::net::Server>> started =
       front::net::Server::Start(net, services, routes_.get());
   if (!started.ok()) {
@@ -251,6 +257,8 @@ void Server::Stop() {
   net_.reset();
   routes_.reset();
   rest_.reset();
+  tasks_beta_grpc_.reset();
+  tasks_beta_.reset();
   tasks_grpc_.reset();
   tasks_.reset();
   api_.reset();

@@ -30,6 +30,7 @@
 #include "env/virtual_clock.h"
 #include "front/net/server.h"
 #include "front/tasks/service_v2.h"
+#include "front/tasks/service_v2beta3.h"
 
 namespace sluice::admin {
 class AttemptLog;
@@ -101,6 +102,8 @@ class Server {
   std::unique_ptr<env::ThreadExecutor> backup_worker_;
   std::unique_ptr<admin::HttpApi> api_;
   std::unique_ptr<front::TasksServiceV2> tasks_;
+  std::unique_ptr<front::TasksServiceV2Beta3> tasks_beta_;
+  std::unique_ptr<grpc::Service> tasks_beta_grpc_;
   std::unique_ptr<front::RestApi> rest_;
   std::unique_ptr<HttpRoutes> routes_;
   std::unique_ptr<grpc::Service> tasks_grpc_;

@@ -2,6 +2,7 @@
 #include "front/rest/tasks_v2_rest.h"
 
 #include "front/tasks/service_v2.h"
+#include "front/tasks/service_v2beta3.h"
 
 namespace sluice::front {
 
@@ -31,6 +32,14 @@ void AddTasksV2(TasksServiceV2* service, RestApi* api) {
   SLUICE_REST(UpdateCmekConfig);
   SLUICE_REST(GetCmekConfig);
 #undef SLUICE_REST
+}
+
+void AddTasksV2Beta3(TasksServiceV2Beta3* service, RestApi* api) {
+  const google::protobuf::ServiceDescriptor* descriptor =
+      google::cloud::tasks::v2beta3::GetQueueRequest::descriptor()->file()->FindServiceByName(
+          "CloudTasks");
+  SLUICE_CHECK(descriptor != nullptr, "the service lies in the file of its requests");
+  api->Add(*descriptor, "GetQueue", service, &TasksServiceV2Beta3::GetQueue);
 }
 
 }  // namespace sluice::front

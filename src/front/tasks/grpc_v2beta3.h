@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// google.cloud.tasks.v2beta3.CloudTasks over gRPC, as far as it is served.
+// Threading and ownership as grpc_v2.h.
+
+#include <memory>
+
+namespace grpc {
+class Service;
+}
+
+namespace sluice::front {
+
+class TasksServiceV2Beta3;
+
+/// `service` must outlive the server that the result is registered with.
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeTasksGrpcV2Beta3(TasksServiceV2Beta3* service);
+
+}  // namespace sluice::front
