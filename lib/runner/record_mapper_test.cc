@@ -105,12 +105,12 @@ TEST(RecordMapper, TokensAreCarried) {
 }
 
 TEST(RecordMapper, AppEngineTargetsHaveRoutingOnlyWhenNamed) {
-  MappingOptions options = To("/work/${id}");
+  MappingOptions options = To("/run/${id}");
   options.is_app_engine = true;
   EXPECT_FALSE(Map(options)->app_engine_http_request().has_app_engine_routing());
   options.service = "s";
   const auto task = Map(options);
-  EXPECT_EQ(task->app_engine_http_request().relative_uri(), "/work/o%201");
+  EXPECT_EQ(task->app_engine_http_request().relative_uri(), "/run/o%201");
   EXPECT_EQ(task->app_engine_http_request().app_engine_routing().service(), "s");
   options.headers = {{"X-Google-Foo", "1"}};
   EXPECT_FALSE(Map(options).ok());
