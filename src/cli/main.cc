@@ -15,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/explain.h"
 #include "cli/serve.h"
+#include "cli/sink.h"
 #include "cli/version.h"
 
 namespace sluice::cli {
@@ -89,6 +90,12 @@ int Main(int argc, char** argv) {
     command->add_option("--server", server, "HOST:PORT or URL of the server")
         ->envname("SLUICE_SERVER")
         ->capture_default_str();
+  }
+
+  app.add_subcommand("sink", "Make tasks of a stream of records (sink --help).");
+  if (argc > 1 && std::string_view(argv[1]) == "sink") {
+    // Its keys have dots and headers among them, which the parser takes for subcommands.
+    return static_cast<int>(Sink({argv + 2, argv + argc}));
   }
 
   try {

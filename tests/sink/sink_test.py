@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice sink` against a real server: what becomes of records, and of bad input.
+
+Run: sink_test.py --server BINARY [unittest arguments]
+"""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import sink  # noqa: E402
+from server import Server, scratch  # noqa: E402
+
+BINARY = None
+
+
+class SinkTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = scratch()
+        cls.server = Server(BINARY, cls.scratch.__enter__(), "--enable-fault-injection").start()
+        cls.api = sink.client(cls.server)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.scratch.__exit__(None, None, None)
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="sluice-sink-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(sink.clear_faults, self.server)
+        self.queue = sink.paused_queue(self.api, self.id().rsplit(".", 1)[1].replace("_", "-")[:90])
+        self.input = f"{self.folder}/orders.ndjson"
+
+    def run_sink(self, *more, mode=None, source=None, stdin_text=None, url="http://127.0.0.1:9/"):
+        call = ["--from", source or self.input, "--endpoint", self.server.address, "--queue", self.queue,
+                "--http.url", url, "--sink.recovery.initial-backoff", "5ms"]
+        if mode:
+            call += ["--checkpoint-dir", f"{self.folder}/checkpoints", "--checkpoint-interval", "1s",
+                     "--sink.delivery-guarantee", mode]
+        if mode == "exactly-once":
+            call += sink.WITHOUT_RETENTION_CHECK
+        return sink.run_sink(BINARY, *call, *more, stdin_text=stdin_text)
+
+    def assert_each_once(self, lines):
+        counts = sink.bodies(self.api, self.queue)
+        self.assertEqual(set(counts), set(lines))
+        self.assertEqual(set(counts.values()), {1})
+
+    def test_exactly_once_and_nothing_again(self):
+        lines = sink.write_records(self.input, 500)
+        for _ in range(2):
+            code, output = self.run_sink(mode="exactly-once")
+            self.assertEqual(code, 0, output)
+            self.assert_each_once(lines)
+
+    def test_exactly_once_input_larger_than_a_batch(self):
+        lines = sink.write_records(self.input, 1000)
+        code, output = self.run_sink("--sink.staged.max-tasks", "50", mode="exactly-once")
+        self.assertEqual(code, 0, output)
+        self.assert_each_once(lines)
+
+    def test_exactly_once_with_lost_replies(self):
+        sink.add_fault(self.server, method="CreateTask", when="after_commit", action="drop_reply",
+                       duration="10s", count=20)
+        lines = sink.write_records(self.input, 200)
+        code, output = self.run_sink("--sink.staged.request-timeout", "500ms", mode="exactly-once")
+        self.assertEqual(code, 0, output)
+        self.assert_each_once(lines)
+
+    def test_at_least_once_and_nothing_again(self):
+        lines = sink.write_records(self.input, 300)
+        for _ in range(2):
+            code, output = self.run_sink(mode="at-least-once")
+            self.assertEqual(code, 0, output)
+            self.assert_each_once(lines)
+
+    def test_at_least_once_through_a_burst_of_unavailable(self):
+        sink.add_fault(self.server, method="CreateTask", when="before_commit", action="fail", count=40)
+        lines = sink.write_records(self.input, 100)
+        code, output = self.run_sink()
+        self.assertEqual(code, 0, output)
+        self.assert_each_once(lines)
+
+    def test_standard_input_goes_on_where_it_stood(self):
+        lines = ['{"a":1}', '{"a":2}', '{"a":3}']
+        for taken in (2, 3):
+            text = "".join(line + "\n" for line in lines[:taken])
+            code, output = self.run_sink(mode="exactly-once", source="-", stdin_text=text)
+            self.assertEqual(code, 0, output)
+            self.assert_each_once(lines[:taken])
+
+    def test_missing_queue(self):
+        sink.write_records(self.input, 1)
+        self.queue += "-none"
+        code, output = self.run_sink("--sink.recovery.not-found.max-attempts", "2",
+                                     "--sink.recovery.not-found.initial-backoff", "5ms")
+        self.assertEqual(code, 1, output)
+        self.assertIn("NOT_FOUND", output)
+
+    def test_a_record_that_is_not_json(self):
+        pathlib.Path(self.input).write_text('{"a":1}\nsecret stuff\n{"a":2}\n')
+        for mode in ("at-least-once", "exactly-once"):
+            code, output = self.run_sink(mode=mode)
+            self.assertEqual(code, 1, output)
+            self.assertIn("orders.ndjson:2", output)
+            self.assertIn("not JSON", output)
+            self.assertNotIn("secret", output)
+            shutil.rmtree(f"{self.folder}/checkpoints")
+
+    def test_a_bad_record_goes_to_the_dead_letter_file(self):
+        pathlib.Path(self.input).write_text('{"a":1}\nbroken\n{"a":2}\n')
+        letters = pathlib.Path(self.folder, "dead")
+        code, output = self.run_sink("--on-failure", "dead-letter-file", "--dead-letter-file", str(letters))
+        self.assertEqual(code, 0, output)
+        self.assert_each_once(['{"a":1}', '{"a":2}'])
+        self.assertEqual(len(letters.read_text().splitlines()), 1)
+        self.assertIn('"record":"broken"', letters.read_text())
+
+    def test_a_missing_field_is_named(self):
+        sink.write_records(self.input, 1)
+        code, output = self.run_sink(url="http://127.0.0.1:9/${order.number}")
+        self.assertEqual(code, 1, output)
+        self.assertIn("order.number", output)
+
+    def test_a_damaged_checkpoint_stops_the_start(self):
+        sink.write_records(self.input, 3)
+        self.assertEqual(self.run_sink(mode="exactly-once")[0], 0)
+        newest = sorted(pathlib.Path(self.folder, "checkpoints").glob("checkpoint-*"))[-1]
+        newest.write_bytes(newest.read_bytes()[:-5])
+        code, output = self.run_sink(mode="exactly-once")
+        self.assertEqual(code, 4, output)
+        self.assertIn(newest.name, output)
+
+    def test_usage_errors(self):
+        sink.write_records(self.input, 1)
+        key = pathlib.Path(self.folder, "key-of-mine.json")
+        key.write_text("{}")
+        cases = {
+            ("--http.uri", "x"): "no such option",
+            ("--sink.staged.max-tasks", "5"): "exactly-once",
+        }
+        for more, message in cases.items():
+            code, output = self.run_sink(*more)
+            self.assertEqual(code, 2, output)
+            self.assertIn(message, output)
+        code, output = sink.run_sink(BINARY, "--from", self.input, "--queue", self.queue, "--http.url",
+                                     "http://h/", "--service-account-key-file", str(key))
+        self.assertEqual(code, 2, output)
+        self.assertIn("key file could not be loaded", output)
+        self.assertNotIn("key-of-mine", output)
+
+
+if __name__ == "__main__":
+    at = sys.argv.index("--server")
+    BINARY = sys.argv[at + 1]
+    del sys.argv[at:at + 2]
+    unittest.main()
