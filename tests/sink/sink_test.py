@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import sink  # noqa: E402
-from server import Server, scratch  # noqa: E402
+from server import Server, Target, scratch, wait_until  # noqa: E402
 
 BINARY = None
 
@@ -86,6 +86,60 @@ class SinkTest(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assert_each_once(lines)
 
+    def dispatched(self, records, *more, url, count):
+        """What a target received of `records` from a queue that runs."""
+        self.api.resume_queue(name=self.queue)
+        target = Target()
+        self.addCleanup(target.close)
+        pathlib.Path(self.input).write_text("".join(record + "\n" for record in records))
+        code, output = self.run_sink(*more, url=target.url + url)
+        self.assertEqual(code, 0, output)
+        wait_until(lambda: target.count() == count, 30, lambda: f"only {target.count()} requests came")
+        return target.requests
+
+    def test_a_request_arrives_with_method_headers_and_body(self):
+        request, = self.dispatched(['{"id":"o1"}'], "--http.headers.X-One", "1", "--http.headers.X-Id=${id}",
+                                   url="/p", count=1)
+        self.assertEqual((request.method, request.path, request.body), ("POST", "/p", b'{"id":"o1"}'))
+        self.assertEqual((request.header("X-One"), request.header("X-Id")), ("1", "o1"))
+        self.assertEqual(request.header("X-CloudTasks-QueueName"), self.queue.rsplit("/", 1)[1])
+
+    def test_put_has_a_body(self):
+        request, = self.dispatched(['{"a":1}'], "--http.method", "PUT", url="/", count=1)
+        self.assertEqual((request.method, request.body), ("PUT", b'{"a":1}'))
+
+    def test_get_has_none(self):
+        request, = self.dispatched(['{"a":1}'], "--http.method", "GET", url="/", count=1)
+        self.assertEqual((request.method, request.body), ("GET", b""))
+
+    def test_each_record_has_its_own_path(self):
+        requests = self.dispatched(['{"id":"a"}', '{"id":"b"}'], url="/o/${id}", count=2)
+        self.assertEqual({(request.path, request.body) for request in requests},
+                         {("/o/a", b'{"id":"a"}'), ("/o/b", b'{"id":"b"}')})
+
+    def test_the_same_unnamed_record_twice_is_two_tasks(self):
+        pathlib.Path(self.input).write_text('{"a":1}\n{"a":1}\n')
+        self.assertEqual(self.run_sink()[0], 0)
+        self.assertEqual(sink.bodies(self.api, self.queue), {'{"a":1}': 2})
+
+    def test_a_named_record_of_two_runs_is_one_task(self):
+        pathlib.Path(self.input).write_text('{"id":"order-1"}\n')
+        for _ in range(2):
+            code, output = self.run_sink("--task-id", "${id}")
+            self.assertEqual(code, 0, output)
+        task, = self.api.list_tasks(parent=self.queue)
+        self.assertEqual(task.name.rsplit("/", 1)[1],
+                         "0bafe22156d2698c143b86040446d366ead863ba600d5c924f3d15c786ef4057")
+
+    def test_a_run_from_a_file_of_options(self):
+        lines = sink.write_records(self.input, 3)
+        config = pathlib.Path(self.folder, "run.yaml")
+        config.write_text(f"from: {self.input}\nqueue: {self.queue}\nendpoint: {self.server.address}\n"
+                          "http:\n  url: http://127.0.0.1:9/\n")
+        code, output = sink.run_sink(BINARY, "--config", str(config))
+        self.assertEqual(code, 0, output)
+        self.assert_each_once(lines)
+
     def test_standard_input_goes_on_where_it_stood(self):
         lines = ['{"a":1}', '{"a":2}', '{"a":3}']
         for taken in (2, 3):
@@ -100,7 +154,7 @@ class SinkTest(unittest.TestCase):
         code, output = self.run_sink("--sink.recovery.not-found.max-attempts", "2",
                                      "--sink.recovery.not-found.initial-backoff", "5ms")
         self.assertEqual(code, 1, output)
-        self.assertIn("NOT_FOUND", output)
+        self.assertIn("NOT_FOUND after 2 attempt(s)", output)
 
     def test_a_record_that_is_not_json(self):
         pathlib.Path(self.input).write_text('{"a":1}\nsecret stuff\n{"a":2}\n')

@@ -190,6 +190,13 @@ TEST_F(TaskClientTest, ThePoolPrefersTheChannelWithFewestCalls) {
   EXPECT_EQ(pool->Acquire(), other);
 }
 
+TEST(TaskClient, IsMadeAndClosedWithoutANetwork) {
+  std::shared_ptr<ChannelPool> pool = *ChannelPool::Make(
+      {.target = "cloudtasks.invalid:443", .credentials = {.kind = Credentials::Kind::kTls}}, 2);
+  TaskClient client(pool);
+  EXPECT_EQ(client.Close(), 0);
+}
+
 TEST_F(TaskClientTest, APoolWithoutChannelsIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(ChannelPool::Make({}, 0).status()));
 }
