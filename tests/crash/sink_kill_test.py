@@ -29,8 +29,7 @@ MODES = ("at-least-once", "exactly-once")
 def arguments(server, queue, folder, mode):
     more = []
     if mode == "exactly-once":
-        more = ["--sink.staged.request-timeout", "2s", "--sink.staged.max-tasks", "64",
-                *sink.WITHOUT_RETENTION_CHECK]
+        more = ["--sink.staged.request-timeout", "2s", "--sink.staged.max-tasks", "64"]
     return ["--from", f"{folder}/in.ndjson", "--endpoint", server.address, "--queue", queue,
             "--http.url", "http://127.0.0.1:9/", "--checkpoint-dir", f"{folder}/checkpoints",
             "--checkpoint-interval", "30ms", "--sink.delivery-guarantee", mode,

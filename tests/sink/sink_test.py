@@ -42,8 +42,6 @@ class SinkTest(unittest.TestCase):
         if mode:
             call += ["--checkpoint-dir", f"{self.folder}/checkpoints", "--checkpoint-interval", "1s",
                      "--sink.delivery-guarantee", mode]
-        if mode == "exactly-once":
-            call += sink.WITHOUT_RETENTION_CHECK
         return sink.run_sink(BINARY, *call, *more, stdin_text=stdin_text)
 
     def assert_each_once(self, lines):

@@ -12,8 +12,6 @@ from google.cloud import tasks_v2
 from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpcTransport
 
 PARENT = "projects/p/locations/l"
-# The check asks v2beta3 GetQueue, which the server does not serve yet.
-WITHOUT_RETENTION_CHECK = ["--sink.staged.verify-queue-retention", "false"]
 
 
 def client(server):
