@@ -307,6 +307,11 @@ class Checker {
     if (!options_.tls_root_file.empty() && !options_.is_tls) {
       return InvalidArgument("tls-root-file needs --tls");
     }
+    if (!options_.tls_root_file.empty() && !options_.key_file.empty()) {
+      return InvalidArgument(
+          "tls-root-file does not go with service-account-key-file: calls with a key trust the "
+          "system's certificates");
+    }
     if (options_.is_tls && options_.endpoint.empty()) return InvalidArgument("tls needs endpoint");
     const std::pair<std::string_view, std::string_view> places[] = {
         {"endpoint", options_.endpoint}, {"emulator-endpoint", options_.emulator_endpoint}};

@@ -96,6 +96,11 @@ TEST(Options, KeysThatExcludeOrNeedEachOther) {
   EXPECT_THAT(Refusal({{"http.oidc.service-account-email", "a"},
                        {"http.oauth.service-account-email", "b"}}),
               HasSubstr("exclude each other"));
+  EXPECT_THAT(Refusal({{"endpoint", "h:1"},
+                       {"tls", "true"},
+                       {"tls-root-file", "roots.pem"},
+                       {"service-account-key-file", "key.json"}}),
+              HasSubstr("tls-root-file does not go with service-account-key-file"));
   EXPECT_THAT(Refusal({{"body.format", "template"}}), HasSubstr("body.template"));
   EXPECT_THAT(Refusal({{"body.field", "x"}}), HasSubstr("body.field"));
   EXPECT_THAT(Refusal({{"on-failure", "dead-letter-file"}}), HasSubstr("dead-letter-file"));
