@@ -27,8 +27,8 @@ constexpr int kRestartsMax = 40;
 constexpr int kRestartsHopeless = 400;
 
 const sink::QueueDestination& Queue() {
-  static const sink::QueueDestination queue = *sink::QueueDestination::Of("p", "l", "q");
-  return queue;
+  static const sink::QueueDestination kQueue = *sink::QueueDestination::Of("p", "l", "q");
+  return kQueue;
 }
 
 class SinkRandom : public env::Random {
@@ -307,7 +307,7 @@ Status SinkRun::RunProcess() {
                                        : random_.Between(0, 60 * kSecond));
   checkpoint_ = durable_.checkpoint;
   next_record_ = durable_.next_record;
-  const Status end = RunToTheEnd();
+  Status end = RunToTheEnd();
   Say(end.ToString());
   if (is_staged_ && metrics_ != nullptr) {
     const auto count = [this](std::string_view name) { return metrics_->Sample(name).value_or(0); };

@@ -145,7 +145,7 @@ TEST_F(ListenerTest, OldestPendingConnectionMakesRoom) {
   TestSocket second(port_);
   TestSocket third(port_);
   EXPECT_TRUE(first.IsClosedByPeer());
-  EXPECT_EQ(listener_->stats().pending, 2);
+  EXPECT_TRUE(WaitUntil([&] { return listener_->stats().pending == 2; }));
   EXPECT_EQ(listener_->stats().pending_evicted, 1);
   ASSERT_TRUE(second.Send("GET / "));
   ASSERT_TRUE(third.Send("GET / "));
