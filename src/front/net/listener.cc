@@ -231,9 +231,10 @@ class Listener::Loop {
     UniqueFd refused(::accept4(listener_fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool is_taken = static_cast<bool>(refused);
     const bool is_backlog_empty = !is_taken && errno == EAGAIN;
+    // Counted first: who sees the connection closed finds it in the figures.
+    if (is_taken) ++counters_.out_of_descriptors;
     refused.Reset();
     spare_ = OpenSpare();
-    if (is_taken) ++counters_.out_of_descriptors;
     if (!spare_ || (!is_taken && !is_backlog_empty)) PauseAccepting();
     return is_taken && spare_;
   }
