@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runner/form_body.h"
 
+#include "base/text.h"
+
 namespace sluice::runner {
 namespace {
 
 void AppendEncoded(std::string_view text, std::string* out) {
-  for (const char c : text) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                          (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '*' || c == '_';
-    if (is_plain) {
-      out->push_back(c);
-    } else if (c == ' ') {
-      out->push_back('+');
-    } else {
-      fmt::format_to(std::back_inserter(*out), "%{:02X}", static_cast<unsigned char>(c));
-    }
+  while (true) {
+    const std::size_t space = text.find(' ');
+    AppendPercentEncoded(text.substr(0, space), "-.*_", out);
+    if (space == std::string_view::npos) return;
+    out->push_back('+');
+    text.remove_prefix(space + 1);
   }
 }
 

@@ -4,11 +4,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "base/http_headers.h"
 #include "base/names.h"
+#include "base/text.h"
+#include "sluice/sink/endpoint.h"
 
 namespace sluice::runner {
 namespace {
@@ -39,9 +40,8 @@ Setter Mapped(std::string MappingOptions::*field) { return Text(&RunnerOptions::
 
 Setter Count(std::optional<int> SinkOptions::*field) {
   return [=](RunnerOptions& o, const std::string& value) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || end != value.data() + value.size() || number < 1) {
+    const auto number = ParseNumber<int>(value);
+    if (!number || *number < 1) {
       return InvalidArgument("\"{}\" is not a whole number from 1 to 2147483647", value);
     }
     o.sink.*field = number;
@@ -238,20 +238,6 @@ Status SetOne(const std::string& key, const std::string& value, RunnerOptions* o
   return found->set(*options, value);
 }
 
-// host:port, split at the last colon; the host is not looked at.
-bool IsHostPort(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
-  if (text.find_first_of(" \t\r\n\v\f") != std::string_view::npos) return false;
-  const std::string_view digits = text.substr(colon + 1);
-  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
-    return false;
-  }
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  return error == std::errc() && port >= 1 && port <= 65535;
-}
-
 bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
@@ -316,9 +302,7 @@ class Checker {
     const std::pair<std::string_view, std::string_view> places[] = {
         {"endpoint", options_.endpoint}, {"emulator-endpoint", options_.emulator_endpoint}};
     for (const auto& [key, value] : places) {
-      if (!value.empty() && !IsHostPort(value)) {
-        return InvalidArgument("{} must have the form host:port, and is \"{}\"", key, value);
-      }
+      if (!value.empty()) SLUICE_RETURN_IF_ERROR(sink::Endpoint::Parse(key, value).status());
     }
     return {};
   }

@@ -2,9 +2,10 @@
 #include "runner/template_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "base/text.h"
 
 namespace sluice::runner {
 namespace {
@@ -37,31 +38,15 @@ const nlohmann::json* Find(const nlohmann::json& record, const std::vector<std::
       at = &*found;
       continue;
     }
-    std::size_t index = 0;
-    const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-    if (!at->is_array() || error != std::errc() || end != step.data() + step.size() ||
-        index >= at->size()) {
-      return nullptr;
-    }
-    at = &(*at)[index];
+    const auto index = ParseNumber<std::size_t>(step);
+    if (!at->is_array() || !index || *index >= at->size()) return nullptr;
+    at = &(*at)[*index];
   }
   return at;
 }
 
 std::string Dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-void AppendUrlEncoded(std::string_view value, std::string* out) {
-  for (const char c : value) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                          (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '~';
-    if (is_plain) {
-      out->push_back(c);
-    } else {
-      fmt::format_to(std::back_inserter(*out), "%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
 }
 
 }  // namespace
@@ -124,7 +109,7 @@ StatusOr<std::string> TemplateText::Fill(const nlohmann::json& record) const {
                                  ? value->get<std::string>()
                                  : Dump(*value);
     if (part.encoding == Encoding::kUrl) {
-      AppendUrlEncoded(text, &out);
+      AppendPercentEncoded(text, kUnreservedMarks, &out);
     } else {
       out += text;
     }

@@ -39,7 +39,7 @@ template <class Member>
 QueueSetting Number(std::string_view path, double min, double max, std::string_view help,
                     Member member) {
   return {{path, "NUMBER", help}, [=](QueueDeclaration& queue, std::string_view text) -> Status {
-            SLUICE_ASSIGN_OR_RETURN(queue.settings.*member, ParseNumber(text, min, max));
+            SLUICE_ASSIGN_OR_RETURN(queue.settings.*member, ParseReal(text, min, max));
             return {};
           }};
 }

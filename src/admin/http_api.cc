@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/http_api.h"
 
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "admin/json_answer.h"
 #include "admin/logging.h"
 #include "admin/virtual_time.h"
+#include "base/text.h"
 #include "env/clock.h"
 
 namespace sluice::admin {
@@ -159,12 +159,13 @@ HttpApi::Response HttpApi::Faults(const Request& request) {
 HttpApi::Response HttpApi::FaultById(const Request& request, std::string_view id) {
   if (request.method != "DELETE") return WrongMethod(request, "DELETE");
   if (parts_.faults == nullptr) return ErrorAnswer(FaultsAreOff());
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
-  if (error != std::errc() || end != id.data() + id.size()) {
+  const auto number = ParseNumber<std::uint64_t>(id);
+  if (!number) {
     return ErrorAnswer(InvalidArgument("\"{}\" is not the id of a fault rule", id));
   }
-  if (const Status status = parts_.faults->Remove(number); !status.ok()) return ErrorAnswer(status);
+  if (const Status status = parts_.faults->Remove(*number); !status.ok()) {
+    return ErrorAnswer(status);
+  }
   return JsonAnswer(200, {{"removed", 1}});
 }
 
@@ -205,9 +206,10 @@ void HttpApi::Metrics(HttpResponder responder) {
 
 void HttpApi::Explain(std::string_view name, HttpResponder responder) {
   if (!TakeSlot(&responder)) return;
-  const StatusOr<std::string> decoded = DecodePercent(name);
-  StatusOr<TaskName> task =
-      decoded.ok() ? TaskName::Parse(*decoded) : StatusOr<TaskName>(decoded.status());
+  const std::optional<std::string> decoded = DecodePercent(name);
+  const StatusOr<TaskName> task =
+      decoded ? TaskName::Parse(*decoded)
+              : InvalidArgument("\"{}\" has a % without two hexadecimal digits", name);
   if (!task.ok()) {
     Done(&responder, ErrorAnswer(task.status()));
     return;

@@ -12,13 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 front::net::HttpResponse JsonAnswer(int http_status, const Json& body) {
@@ -53,23 +46,6 @@ StatusOr<Json> ParseObject(std::string_view body, std::initializer_list<std::str
                            nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
   }
   return json;
-}
-
-StatusOr<std::string> DecodePercent(std::string_view text) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    const int high = text.size() - i > 2 ? HexValue(text[i + 1]) : -1;
-    const int low = high >= 0 ? HexValue(text[i + 2]) : -1;
-    if (low < 0) return InvalidArgument("\"{}\" has a % without two hexadecimal digits", text);
-    decoded += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return decoded;
 }
 
 }  // namespace sluice::admin

@@ -29,7 +29,4 @@ inline constexpr std::size_t kAdminBodyBytesMax = std::size_t{64} * 1024;
 StatusOr<nlohmann::json> ParseObject(std::string_view body,
                                      std::initializer_list<std::string_view> known);
 
-/// `%2F` and the like replaced by their bytes. Errors: INVALID_ARGUMENT.
-StatusOr<std::string> DecodePercent(std::string_view text);
-
 }  // namespace sluice::admin

@@ -80,7 +80,7 @@ Option NumberOption(std::string_view key, double min, double max, std::string_vi
           help,
           true,
           [=](ServerOptions& o, std::string_view text) -> Status {
-            SLUICE_ASSIGN_OR_RETURN(At(o, member), ParseNumber(text, min, max));
+            SLUICE_ASSIGN_OR_RETURN(At(o, member), ParseReal(text, min, max));
             return {};
           },
           [member](ServerOptions o) { return fmt::format("{}", At(o, member)); }};

@@ -2,9 +2,10 @@
 #include "admin/value_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
+
+#include "base/text.h"
 
 namespace sluice::admin {
 namespace {
@@ -25,13 +26,6 @@ const std::vector<Unit>& Units() {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNumberPart(char c) { return IsDigit(c) || c == '.'; }
 bool IsLetter(char c) { return c >= 'a' && c <= 'z'; }
-
-template <class Number>
-bool ReadWhole(std::string_view text, Number* out) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, *out);
-  return error == std::errc() && stop == end;
-}
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -57,25 +51,25 @@ StatusOr<bool> ParseBool(std::string_view text) {
 }
 
 StatusOr<std::int64_t> ParseInteger(std::string_view text, std::int64_t min, std::int64_t max) {
-  std::int64_t value = 0;
-  if (!ReadWhole(text, &value)) {
+  const auto value = ParseNumber<std::int64_t>(text);
+  if (!value) {
     return InvalidArgument("\"{}\" is not a whole number; allowed are {} to {}", text, min, max);
   }
-  if (value < min || value > max) {
-    return InvalidArgument("{} is outside {} to {}", value, min, max);
+  if (*value < min || *value > max) {
+    return InvalidArgument("{} is outside {} to {}", *value, min, max);
   }
-  return value;
+  return *value;
 }
 
-StatusOr<double> ParseNumber(std::string_view text, double min, double max) {
-  double value = 0;
-  if (!ReadWhole(text, &value) || !std::isfinite(value)) {
+StatusOr<double> ParseReal(std::string_view text, double min, double max) {
+  const auto value = ParseNumber<double>(text);
+  if (!value || !std::isfinite(*value)) {
     return InvalidArgument("\"{}\" is not a number; allowed are {} to {}", text, min, max);
   }
-  if (value < min || value > max) {
-    return InvalidArgument("{} is outside {} to {}", value, min, max);
+  if (*value < min || *value > max) {
+    return InvalidArgument("{} is outside {} to {}", *value, min, max);
   }
-  return value;
+  return *value;
 }
 
 StatusOr<Duration> ParseSpan(std::string_view text, Duration min, Duration max) {
@@ -96,9 +90,9 @@ StatusOr<Duration> ParseSpan(std::string_view text, Duration min, Duration max) 
     const auto& units = Units();
     const auto unit =
         std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.suffix == suffix; });
-    double value = 0;
-    if (unit == units.end() || !ReadWhole(number, &value)) return refuse();
-    total += value * unit->span;
+    const auto value = ParseNumber<double>(number);
+    if (unit == units.end() || !value) return refuse();
+    total += *value * unit->span;
     rest.remove_prefix(number.size() + suffix.size());
   }
   total = absl::Trunc(total, absl::Microseconds(1));

@@ -23,7 +23,7 @@ StatusOr<bool> ParseBool(std::string_view text);
 
 StatusOr<std::int64_t> ParseInteger(std::string_view text, std::int64_t min, std::int64_t max);
 /// Finite numbers only.
-StatusOr<double> ParseNumber(std::string_view text, double min, double max);
+StatusOr<double> ParseReal(std::string_view text, double min, double max);
 
 /// A number and a unit, or several in a row: `10s`, `250ms`, `1h30m`, `10d`.
 /// Units: us, ms, s, m, h, d. A bare `0` is zero; any other bare number is refused.

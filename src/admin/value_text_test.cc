@@ -42,10 +42,10 @@ TEST(ValueText, SpanTextReadsBackAsTheSameSpan) {
 }
 
 TEST(ValueText, NumbersAreReadWholeAndWithinBounds) {
-  EXPECT_EQ(ParseNumber("0.25", 0, 500).value(), 0.25);
+  EXPECT_EQ(ParseReal("0.25", 0, 500).value(), 0.25);
   EXPECT_EQ(ParseInteger("-1", -1, 5).value(), -1);
   for (const std::string_view text : {"", "1x", "nan", "inf", "501", " 1"}) {
-    EXPECT_FALSE(ParseNumber(text, 0, 500).ok()) << text;
+    EXPECT_FALSE(ParseReal(text, 0, 500).ok()) << text;
   }
   for (const std::string_view text : {"", "1.5", "6", "-2", "99999999999999999999"}) {
     EXPECT_FALSE(ParseInteger(text, -1, 5).ok()) << text;

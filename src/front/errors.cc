@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/cord.h"
+#include "base/text.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace sluice::front {
@@ -55,24 +56,6 @@ template <typename Detail>
 void SetDetail(Status* status, const Detail& detail) {
   if (status->ok()) return;
   status->SetPayload(TypeUrl<Detail>(), absl::Cord(detail.SerializeAsString()));
-}
-
-// The bytes of the character that `text` begins with; zero when they are none.
-std::size_t Utf8Length(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  // Overlong forms, surrogates, and what lies beyond Unicode.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
-    return 0;
-  }
-  return length;
 }
 
 }  // namespace

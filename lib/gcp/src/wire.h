@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "base/time.h"
 
 namespace sluice::gcp {
@@ -31,15 +32,7 @@ inline void SetDeadline(Duration timeout, grpc::ClientContext* context) {
 /// `key=value` with the value percent-encoded, as Google's front ends route by.
 inline std::string RoutingHeader(std::string_view key, std::string_view value) {
   std::string out = fmt::format("{}=", key);
-  for (const char c : value) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                          (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '~';
-    if (is_plain) {
-      out.push_back(c);
-    } else {
-      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
+  AppendPercentEncoded(value, kUnreservedMarks, &out);
   return out;
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <set>
@@ -19,6 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/http_headers.h"
+#include "base/text.h"
 #include "front/net/http_exchange.h"
 #include "front/net/thread_signals.h"
 
@@ -46,9 +46,7 @@ std::chrono::nanoseconds Span(Duration d) {
 
 // Of an overflowing or broken number nothing useful is known: "as much as can be".
 std::uint64_t ParseLength(std::string_view text) {
-  std::uint64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  return error == std::errc() && end == text.data() + text.size() ? length : UINT64_MAX;
+  return ParseNumber<std::uint64_t>(text).value_or(UINT64_MAX);
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include <netinet/in.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <system_error>
+
+#include "base/text.h"
 
 namespace sluice::front::net {
 namespace {
@@ -26,13 +27,6 @@ T As(const sockaddr_storage& storage) {
   return value;
 }
 
-std::optional<std::uint16_t> ParsePort(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return port;
-}
-
 }  // namespace
 
 SocketAddress::SocketAddress(const sockaddr* address, socklen_t length) : length_(length) {
@@ -45,7 +39,7 @@ StatusOr<SocketAddress> SocketAddress::Parse(std::string_view text) {
   if (colon == std::string_view::npos || colon == 0) {
     return InvalidArgument("listen address \"{}\" is not of the form HOST:PORT", text);
   }
-  const auto port = ParsePort(text.substr(colon + 1));
+  const auto port = ParseNumber<std::uint16_t>(text.substr(colon + 1));
   if (!port) {
     return InvalidArgument("listen address \"{}\": the port is not a number from 0 to 65535", text);
   }

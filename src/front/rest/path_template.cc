@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/rest/path_template.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/text.h"
 
 namespace sluice::front {
 namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -24,24 +20,6 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 }
 
 }  // namespace
-
-std::optional<std::string> PercentDecoded(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = HexDigit(text[i + 1]);
-    const int low = HexDigit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
-}
 
 StatusOr<PathTemplate> PathTemplate::Parse(std::string_view text) {
   const auto refused = [text](std::string_view why) {
@@ -99,7 +77,7 @@ std::optional<std::vector<PathBinding>> PathTemplate::Match(std::string_view pat
   std::vector<std::string> decoded;
   decoded.reserve(sent.size());
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    std::optional<std::string> segment = PercentDecoded(sent[i]);
+    std::optional<std::string> segment = DecodePercent(sent[i]);
     if (!segment || segment->empty() || segment->find('/') != std::string::npos) {
       return std::nullopt;
     }

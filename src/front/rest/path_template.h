@@ -46,7 +46,4 @@ class PathTemplate {
   std::string verb_;  // without the ':'; empty when there is none
 };
 
-/// Decodes %XX. Nothing for an escape that is cut off or not hexadecimal.
-[[nodiscard]] std::optional<std::string> PercentDecoded(std::string_view text);
-
 }  // namespace sluice::front

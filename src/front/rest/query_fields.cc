@@ -5,11 +5,10 @@
 #include <google/protobuf/field_mask.pb.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "front/errors.h"
-#include "front/rest/path_template.h"
 
 namespace sluice::front {
 namespace {
@@ -29,14 +28,6 @@ const FieldDescriptor* FindField(const Descriptor& type, std::string_view name) 
     if (field->name() == name || field->json_name() == name) return field;
   }
   return nullptr;
-}
-
-template <typename Int>
-std::optional<Int> ToInteger(std::string_view text) {
-  Int value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::string ToSnakeCase(std::string_view path) {
@@ -82,19 +73,19 @@ Status SetLeaf(Message* message, const FieldDescriptor& field, std::string_view 
       }
       return put(&Reflection::SetBool, &Reflection::AddBool, value == "true");
     case FieldDescriptor::CPPTYPE_INT32:
-      if (const auto number = ToInteger<std::int32_t>(value)) {
+      if (const auto number = ParseNumber<std::int32_t>(value)) {
         return put(&Reflection::SetInt32, &Reflection::AddInt32, *number);
       }
       return Refused(path, value, "must be a 32 bit integer");
     case FieldDescriptor::CPPTYPE_INT64:
-      if (const auto number = ToInteger<std::int64_t>(value)) {
+      if (const auto number = ParseNumber<std::int64_t>(value)) {
         return put(&Reflection::SetInt64, &Reflection::AddInt64, *number);
       }
       return Refused(path, value, "must be a 64 bit integer");
     case FieldDescriptor::CPPTYPE_ENUM: {
       const auto* named = field.enum_type()->FindValueByName(std::string(value));
       const auto number =
-          named != nullptr ? std::optional(named->number()) : ToInteger<std::int32_t>(value);
+          named != nullptr ? std::optional(named->number()) : ParseNumber<std::int32_t>(value);
       if (!number) return Refused(path, value, "is no value of this enum");
       return put(&Reflection::SetEnumValue, &Reflection::AddEnumValue, *number);
     }
@@ -124,8 +115,8 @@ StatusOr<std::vector<QueryParameter>> ParseQuery(std::string_view query) {
     std::string text(pair);
     std::replace(text.begin(), text.end(), '+', ' ');
     const std::string_view plain = text;
-    auto name = PercentDecoded(plain.substr(0, equals));
-    auto value = PercentDecoded(plain.substr(std::min(equals + 1, plain.size())));
+    auto name = DecodePercent(plain.substr(0, equals));
+    auto value = DecodePercent(plain.substr(std::min(equals + 1, plain.size())));
     if (!name || !value) {
       return InvalidArgument("query parameter {}: a '%' must be followed by two hexadecimal digits",
                              pair);
