@@ -2,17 +2,17 @@
 #include "runner/record_mapper.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/http_headers.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "runner/form_body.h"
+#include "sluice/sink/target_rules.h"
 
 namespace sluice::runner {
 namespace {
 
 using Encoding = TemplateText::Encoding;
-using Method = google::cloud::tasks::v2::HttpMethod;
 constexpr std::string_view kContentType = "Content-Type";
 
 StatusOr<TemplateText> ParseTemplate(std::string_view key, std::string_view text,
@@ -38,21 +38,11 @@ Status CheckUrl(std::string_view url) {
 }
 
 StatusOr<Time> ParseScheduleTime(const std::string& text) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error == std::errc() && end == text.data() + text.size())
-    return absl::FromUnixSeconds(seconds);
+  if (const auto seconds = ParseNumber<std::int64_t>(text)) return absl::FromUnixSeconds(*seconds);
   Time time;
   std::string why;
   if (absl::ParseTime(absl::RFC3339_full, text, &time, &why)) return FloorToMicros(time);
   return InvalidArgument("schedule-time gives neither RFC 3339 nor seconds since 1970");
-}
-
-bool IsReservedAppEngineHeader(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower.starts_with("x-google-") || lower.starts_with("x-appengine-") || lower == "host";
 }
 
 std::string_view Trimmed(std::string_view text) {
@@ -92,6 +82,8 @@ StatusOr<ParsedRecord> ParseRecord(Record record) {
 StatusOr<RecordMapper> RecordMapper::Make(const MappingOptions& options) {
   RecordMapper mapper(options);
   MappingOptions& own = mapper.options_;
+  SLUICE_CHECK(google::cloud::tasks::v2::HttpMethod_Parse(own.method, &mapper.method_),
+               "options check the method");
   const std::string family = own.is_app_engine ? "app-engine" : "http";
   const std::string url_key = own.is_app_engine ? "app-engine.relative-uri" : "http.url";
   SLUICE_ASSIGN_OR_RETURN(mapper.url_, ParseTemplate(url_key, own.url, Encoding::kUrl));
@@ -107,7 +99,7 @@ StatusOr<RecordMapper> RecordMapper::Make(const MappingOptions& options) {
   }
   for (const auto& [name, value] : own.headers) {
     const std::string key = fmt::format("{}.headers.{}", family, name);
-    if (own.is_app_engine && IsReservedAppEngineHeader(name)) {
+    if (own.is_app_engine && sink::IsReservedAppEngineHeader(name)) {
       return InvalidArgument("option {}: the service sets this header itself", key);
     }
     SLUICE_ASSIGN_OR_RETURN(TemplateText text, ParseTemplate(key, value, Encoding::kRaw));
@@ -132,8 +124,7 @@ StatusOr<RecordMapper> RecordMapper::Make(const MappingOptions& options) {
 }
 
 bool RecordMapper::HasBody() const {
-  const std::string& method = options_.method;
-  return method == "POST" || method == "PUT" || (method == "PATCH" && !options_.is_app_engine);
+  return options_.is_app_engine ? sink::TakesAppEngineBody(method_) : sink::TakesHttpBody(method_);
 }
 
 StatusOr<std::string> RecordMapper::Body(const ParsedRecord& record) const {
@@ -158,10 +149,7 @@ Status RecordMapper::FillHttp(const ParsedRecord& record, Task* task) const {
   auto* request = task->mutable_http_request();
   SLUICE_ASSIGN_OR_RETURN(*request->mutable_url(), url_.Fill(record.fields));
   SLUICE_RETURN_IF_ERROR(CheckUrl(request->url()));
-  Method method{};
-  SLUICE_CHECK(google::cloud::tasks::v2::HttpMethod_Parse(options_.method, &method),
-               "options check the method");
-  request->set_http_method(method);
+  request->set_http_method(method_);
   SLUICE_RETURN_IF_ERROR(FillHeaders(record, request->mutable_headers()));
   if (!options_.oidc_email.empty()) {
     request->mutable_oidc_token()->set_service_account_email(options_.oidc_email);
@@ -179,13 +167,12 @@ Status RecordMapper::FillHttp(const ParsedRecord& record, Task* task) const {
 Status RecordMapper::FillAppEngine(const ParsedRecord& record, Task* task) const {
   auto* request = task->mutable_app_engine_http_request();
   SLUICE_ASSIGN_OR_RETURN(*request->mutable_relative_uri(), url_.Fill(record.fields));
-  if (!request->relative_uri().starts_with("/")) {
-    return InvalidArgument("app-engine.relative-uri does not give a URI that begins with a slash");
+  const std::string& uri = request->relative_uri();
+  if (!uri.starts_with("/") || !sink::IsRelativeUri(uri)) {
+    return InvalidArgument(
+        "app-engine.relative-uri does not give a path and query that begin with a slash");
   }
-  Method method{};
-  SLUICE_CHECK(google::cloud::tasks::v2::HttpMethod_Parse(options_.method, &method),
-               "options check the method");
-  request->set_http_method(method);
+  request->set_http_method(method_);
   SLUICE_RETURN_IF_ERROR(FillHeaders(record, request->mutable_headers()));
   if (!options_.service.empty() || !options_.version.empty() || !options_.instance.empty()) {
     auto* routing = request->mutable_app_engine_routing();

@@ -58,6 +58,7 @@ class RecordMapper {
   Status FillHeaders(const ParsedRecord& record, Headers* out) const;
 
   MappingOptions options_;
+  google::cloud::tasks::v2::HttpMethod method_{};
   TemplateText url_;
   std::vector<Header> headers_;
   std::optional<TemplateText> schedule_time_;

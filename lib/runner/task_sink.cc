@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/codec.h"
 #include "env/posix/clock.h"
 #include "env/posix/steady_clock.h"
 #include "env/posix/system_random.h"
@@ -16,6 +15,7 @@
 #include "sluice/sink/options.h"
 #include "sluice/sink/queue_destination.h"
 #include "sluice/sink/record_mapper.h"
+#include "sluice/sink/staged/committable_collector.h"
 #include "sluice/sink/staged/envelope_codec.h"
 #include "sluice/sink/staged/staged_committer.h"
 #include "sluice/sink/staged/staged_writer.h"
@@ -87,41 +87,6 @@ class Mapping : public sink::RecordMapper {
   std::int64_t last_task_bytes_ = 0;
 };
 
-class Request : public sink::CommitRequest {
- public:
-  explicit Request(sink::Envelope envelope) : envelope_(std::move(envelope)) {}
-  [[nodiscard]] const sink::Envelope& envelope() const override { return envelope_; }
-  void SignalAlreadyCommitted() override {}  // the committer's metrics count it
-
- private:
-  sink::Envelope envelope_;
-};
-
-StatusOr<std::string> EncodeBatch(const std::vector<sink::Envelope>& envelopes) {
-  std::string batch;
-  ByteWriter writer(&batch);
-  for (const sink::Envelope& envelope : envelopes) {
-    SLUICE_ASSIGN_OR_RETURN(const std::string frame, sink::EncodeEnvelope(envelope));
-    writer.Varint(sink::kEnvelopeVersion);
-    writer.Bytes(frame);
-  }
-  return batch;
-}
-
-StatusOr<std::vector<Request>> DecodeBatch(std::string_view batch) {
-  std::vector<Request> requests;
-  ByteReader reader(batch);
-  while (reader.ok() && !reader.done()) {
-    const auto version = static_cast<int>(reader.Varint());
-    const std::string_view frame = reader.Bytes();
-    if (!reader.ok()) break;
-    SLUICE_ASSIGN_OR_RETURN(sink::Envelope envelope, sink::DecodeEnvelope(version, frame));
-    requests.emplace_back(std::move(envelope));
-  }
-  if (!reader.ok()) return DataLoss("a batch of staged tasks is cut short");
-  return requests;
-}
-
 /// What the library asks of its host, of one writer or committer.
 struct Services {
   explicit Services(std::shared_ptr<sink::MetricGroup> group) : metrics(std::move(group)) {
@@ -184,7 +149,8 @@ class TaskSink : public SinkPort {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<sink::Envelope> envelopes, writer_->PrepareCommit());
     fill_.tasks = 0;
     fill_.bytes = 0;
-    return EncodeBatch(envelopes);
+    if (envelopes.empty()) return std::string();
+    return sink::EncodeBatch(envelopes);
   }
 
   Status Commit(const std::string& batch) override {
@@ -192,11 +158,7 @@ class TaskSink : public SinkPort {
       return FailedPrecondition(
           "the checkpoint holds tasks of an exactly-once run; go on with exactly-once");
     }
-    SLUICE_ASSIGN_OR_RETURN(std::vector<Request> requests, DecodeBatch(batch));
-    std::vector<sink::CommitRequest*> addresses;
-    addresses.reserve(requests.size());
-    for (Request& request : requests) addresses.push_back(&request);
-    return committer_->Commit(addresses);
+    return sink::CommitEncodedBatch(batch, *committer_);
   }
 
   Status Close() override {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/sink/http_target.h"
 
+#include "blank.h"
+#include "sluice/sink/target_rules.h"
+
 namespace sluice::sink {
-namespace {
-
-bool IsBlank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
-}
-
-}  // namespace
-
 Status HttpTarget::CheckUrl(std::string_view url) {
   if (IsBlank(url)) return InvalidArgument("the URL of an HTTP target must not be blank");
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
@@ -33,8 +28,7 @@ void HttpTarget::Refuse(Status status) {
 }
 
 void HttpTarget::SetMethod(cloudtasks::HttpMethod method) {
-  if (method == cloudtasks::HttpMethod::HTTP_METHOD_UNSPECIFIED ||
-      !cloudtasks::HttpMethod_IsValid(method)) {
+  if (!IsConcreteMethod(method)) {
     Refuse(InvalidArgument("the method of an HTTP target must be a concrete verb, not {}",
                            static_cast<int>(method)));
     return;
@@ -68,10 +62,6 @@ void HttpTarget::SetOAuthToken(std::string_view email, std::optional<std::string
   if (scope) request_.mutable_oauth_token()->set_scope(*std::move(scope));
 }
 
-bool HttpTarget::has_body() const {
-  return request_.http_method() == cloudtasks::HttpMethod::POST ||
-         request_.http_method() == cloudtasks::HttpMethod::PUT ||
-         request_.http_method() == cloudtasks::HttpMethod::PATCH;
-}
+bool HttpTarget::has_body() const { return TakesHttpBody(request_.http_method()); }
 
 }  // namespace sluice::sink

@@ -3,17 +3,10 @@
 
 #include <functional>
 
+#include "blank.h"
+
 namespace sluice::sink {
 namespace {
-
-bool IsSpace(char c) { return static_cast<unsigned char>(c) <= 0x20; }
-
-bool IsBlank(std::string_view text) {
-  for (const char c : text) {
-    if (!IsSpace(c)) return false;
-  }
-  return true;
-}
 
 Status CheckComponent(std::string_view component, std::string_view value) {
   if (IsBlank(value)) return InvalidArgument("the {} of a queue must not be blank", component);

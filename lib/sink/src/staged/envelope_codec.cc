@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/crc32c.h"
-#include "staged/text.h"
+#include "base/text.h"
 
 namespace sluice::sink {
 namespace {

@@ -138,7 +138,7 @@ TEST_F(StagedCommitterTest, AnUnclassifiedFailureAndEveryOtherStatusEndTheCommit
         StatusCode::kUnimplemented, StatusCode::kInternal, StatusCode::kDataLoss}) {
     Open();
     calls_.answers = {Fails(code, "secret")};
-    EXPECT_THAT(Refusal(), HasSubstr(std::string(StatusCodeName(code))));
+    EXPECT_THAT(Refusal(), HasSubstr(StatusCodeName(code)));
   }
   Open();
   calls_.answers = {Failure(std::nullopt, "secret")};

@@ -40,7 +40,7 @@ class Failure {
   /// The first UNAVAILABLE, DEADLINE_EXCEEDED or RESOURCE_EXHAUSTED anywhere.
   [[nodiscard]] std::optional<absl::StatusCode> transient() const;
   /// The canonical name of `code()`, or UNCLASSIFIED: the key of error counters.
-  [[nodiscard]] std::string_view class_name() const;
+  [[nodiscard]] std::string class_name() const;
 
   /// All links in one line, outermost first, each with its code where it has one.
   [[nodiscard]] std::string ToString() const;
@@ -52,6 +52,6 @@ class Failure {
 };
 
 /// `UNAVAILABLE` and so on, as the public API spells the codes.
-[[nodiscard]] std::string_view StatusCodeName(absl::StatusCode code);
+[[nodiscard]] std::string StatusCodeName(absl::StatusCode code);
 
 }  // namespace sluice::sink
