@@ -12,6 +12,7 @@
 #include "admin/json_answer.h"
 #include "admin/logging.h"
 #include "admin/virtual_time.h"
+#include "base/http_headers.h"
 #include "base/text.h"
 #include "env/clock.h"
 
@@ -44,9 +45,7 @@ bool IsRead(const front::net::HttpRequest& request) {
 /// Refuses a POST that is not JSON or too large.
 std::optional<HttpResponse> CheckBody(const front::net::HttpRequest& request) {
   const std::string* type = request.FindHeader("Content-Type");
-  const std::string_view media =
-      type == nullptr ? std::string_view() : std::string_view(*type).substr(0, type->find(';'));
-  if (media.substr(0, media.find_last_not_of(' ') + 1) != "application/json") {
+  if (type == nullptr || !IsMediaType(*type, "application/json")) {
     return ErrorAnswer(415, "INVALID_ARGUMENT",
                        "send JSON, with the header Content-Type: application/json");
   }

@@ -65,4 +65,10 @@ bool IsValidHeaderValue(std::string_view value) {
   });
 }
 
+bool IsMediaType(std::string_view content_type, std::string_view media_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+  return IsSameHeader(type, media_type);  // media types compare as header names do
+}
+
 }  // namespace sluice

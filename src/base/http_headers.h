@@ -2,7 +2,7 @@
 #pragma once
 
 // Which request headers of an HTTP task belong to the service and which to the
-// caller, and what bytes a header may have. The front asks when a task is
+// caller, what bytes a header may have, and how values are read. The front asks when a task is
 // created (service headers are left out of the stored task), the dispatcher
 // asks again when the task is sent.
 //
@@ -34,5 +34,8 @@ inline constexpr std::string_view kTaskUserAgent = "Google-Cloud-Tasks";
 
 /// No line breaks, no NUL, no control bytes but the tab. Bytes above 127 pass.
 [[nodiscard]] bool IsValidHeaderValue(std::string_view value);
+
+/// True when a Content-Type's value is `media_type`, whatever its case and parameters.
+[[nodiscard]] bool IsMediaType(std::string_view content_type, std::string_view media_type);
 
 }  // namespace sluice

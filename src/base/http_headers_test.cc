@@ -51,5 +51,15 @@ TEST(HttpHeaders, ValuesCannotEndTheirLine) {
   EXPECT_FALSE(IsValidHeaderValue("\x7f"));
 }
 
+TEST(HttpHeaders, MediaTypesHaveCaseAndParametersOfNoWeight) {
+  for (const char* json : {"application/json", "Application/JSON", "application/json;charset=utf-8",
+                           "application/json \t; x=y"}) {
+    EXPECT_TRUE(IsMediaType(json, "application/json")) << json;
+  }
+  for (const char* other : {"", ";", "application/jsonp", "text/plain; application/json", "json"}) {
+    EXPECT_FALSE(IsMediaType(other, "application/json")) << other;
+  }
+}
+
 }  // namespace
 }  // namespace sluice

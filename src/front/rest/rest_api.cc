@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/http_headers.h"
 #include "front/errors.h"
 #include "front/rest/json_text.h"
 #include "front/rest/query_fields.h"
@@ -16,19 +17,9 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-bool IsJson(std::string_view content_type) {
-  constexpr std::string_view kJson = "application/json";
-  if (content_type.size() < kJson.size()) return false;
-  const bool is_same =
-      std::equal(kJson.begin(), kJson.end(), content_type.begin(),
-                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
-  return is_same && (content_type.size() == kJson.size() || content_type[kJson.size()] == ';' ||
-                     content_type[kJson.size()] == ' ');
-}
-
 Status CheckContentType(const net::HttpRequest& request) {
   const std::string* type = request.FindHeader("content-type");
-  if (type != nullptr && IsJson(*type)) return absl::OkStatus();
+  if (type != nullptr && IsMediaType(*type, "application/json")) return absl::OkStatus();
   if (!request.body.empty()) {
     return InvalidArgument("a body must come with Content-Type: application/json (got {})",
                            type == nullptr ? "none" : *type);
