@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,7 +21,11 @@ constexpr const char* kCreateTask = "/google.cloud.tasks.v2.CloudTasks/CreateTas
 
 }  // namespace
 
-struct TaskClient::Shared {
+// Callbacks run on threads that gRPC joins when the last channel of the process goes.
+// A callback that drops the last reference to a channel would join itself, so it holds
+// none: channels and stubs are the client's, which outlives its calls, and a call's
+// context, which also refers to its channel, ends before the call is counted as over.
+struct TaskClient::State {
   std::shared_ptr<ChannelPool> pool;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
   std::mutex mutex;  // guards the rest
@@ -29,22 +34,37 @@ struct TaskClient::Shared {
   bool is_closed = false;
 };
 
+// Lives as long as its caller likes, also longer than the client.
 class TaskClient::Call : public PendingCall {
  public:
-  void Cancel() override { context.TryCancel(); }
+  Call() : context_(std::in_place) {}
 
-  grpc::ClientContext context;
+  void Cancel() override {
+    const std::lock_guard lock(mutex_);
+    if (context_) context_->TryCancel();
+  }
+  // For whoever starts the call; until End.
+  grpc::ClientContext* context() { return &*context_; }
+  void End() {
+    const std::lock_guard lock(mutex_);
+    context_.reset();
+  }
+
   grpc::ByteBuffer request;
   grpc::ByteBuffer response;
   std::size_t channel = 0;
   Done done;
+
+ private:
+  std::mutex mutex_;
+  std::optional<grpc::ClientContext> context_;  // guarded
 };
 
-TaskClient::TaskClient(std::shared_ptr<ChannelPool> pool) : shared_(std::make_shared<Shared>()) {
+TaskClient::TaskClient(std::shared_ptr<ChannelPool> pool) : state_(std::make_unique<State>()) {
   for (std::size_t i = 0; i < pool->size(); ++i) {
-    shared_->stubs.push_back(std::make_unique<grpc::GenericStub>(pool->channel(i)));
+    state_->stubs.push_back(std::make_unique<grpc::GenericStub>(pool->channel(i)));
   }
-  shared_->pool = std::move(pool);
+  state_->pool = std::move(pool);
 }
 
 TaskClient::~TaskClient() { Close(absl::ZeroDuration()); }
@@ -55,9 +75,9 @@ std::shared_ptr<PendingCall> TaskClient::CreateTask(std::string_view queue,
   auto call = std::make_shared<Call>();
   bool is_closed = false;
   {
-    const std::lock_guard lock(shared_->mutex);
-    is_closed = shared_->is_closed;
-    if (!is_closed) shared_->calls.insert(call.get());
+    const std::lock_guard lock(state_->mutex);
+    is_closed = state_->is_closed;
+    if (!is_closed) state_->calls.insert(call.get());
   }
   if (is_closed) {
     done(Unavailable("the client of {} is closed", queue));
@@ -66,30 +86,31 @@ std::shared_ptr<PendingCall> TaskClient::CreateTask(std::string_view queue,
   call->done = std::move(done);
   const grpc::Slice slice(request.data(), request.size());
   call->request = grpc::ByteBuffer(&slice, 1);
-  SetDeadline(timeout, &call->context);
-  call->context.AddMetadata("x-goog-request-params", RoutingHeader("parent", queue));
-  call->channel = shared_->pool->Acquire();
-  shared_->stubs[call->channel]->UnaryCall(&call->context, kCreateTask, grpc::StubOptions(),
-                                           &call->request, &call->response,
-                                           [call, shared = shared_](const grpc::Status& status) {
-                                             shared->pool->Release(call->channel);
-                                             Done finish = std::move(call->done);
-                                             finish(ToStatus(status));
-                                             const std::lock_guard lock(shared->mutex);
-                                             shared->calls.erase(call.get());
-                                             if (shared->calls.empty()) shared->idle.notify_all();
-                                           });
+  SetDeadline(timeout, call->context());
+  call->context()->AddMetadata("x-goog-request-params", RoutingHeader("parent", queue));
+  call->channel = state_->pool->Acquire();
+  state_->stubs[call->channel]->UnaryCall(call->context(), kCreateTask, grpc::StubOptions(),
+                                          &call->request, &call->response,
+                                          [call, state = state_.get()](const grpc::Status& status) {
+                                            state->pool->Release(call->channel);
+                                            call->End();
+                                            Done finish = std::move(call->done);
+                                            finish(ToStatus(status));
+                                            const std::lock_guard lock(state->mutex);
+                                            state->calls.erase(call.get());
+                                            if (state->calls.empty()) state->idle.notify_all();
+                                          });
   return call;
 }
 
 std::size_t TaskClient::Close(Duration limit) {
-  std::unique_lock lock(shared_->mutex);
-  shared_->is_closed = true;
-  const auto is_idle = [this] { return shared_->calls.empty(); };
-  if (shared_->idle.wait_for(lock, absl::ToChronoMilliseconds(limit), is_idle)) return 0;
-  const std::size_t left = shared_->calls.size();
-  for (Call* call : shared_->calls) call->Cancel();
-  shared_->idle.wait(lock, is_idle);
+  std::unique_lock lock(state_->mutex);
+  state_->is_closed = true;
+  const auto is_idle = [this] { return state_->calls.empty(); };
+  if (state_->idle.wait_for(lock, absl::ToChronoMilliseconds(limit), is_idle)) return 0;
+  const std::size_t left = state_->calls.size();
+  for (Call* call : state_->calls) call->Cancel();
+  state_->idle.wait(lock, is_idle);
   return left;
 }
 

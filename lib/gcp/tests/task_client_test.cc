@@ -197,6 +197,33 @@ TEST(TaskClient, IsMadeAndClosedWithoutANetwork) {
   EXPECT_EQ(client.Close(), 0);
 }
 
+// gRPC joins its callback threads when the last channel of the process goes, so it must
+// never go on one of them: a call that is over refers to no channel.
+TEST(TaskClient, CallThatIsOverHoldsNoChannel) {
+  const std::shared_ptr<ChannelPool> pool =
+      *ChannelPool::Make({.target = "127.0.0.1:1", .credentials = {}}, 1);
+  TaskClient client(pool);
+  const auto channel = pool->channel(0);
+  const long users = channel.use_count();
+  std::promise<long> users_at_the_end;
+  const auto kept = client.CreateTask(kQueue, "", absl::Seconds(5), [&](const Status& status) {
+    EXPECT_FALSE(status.ok());
+    users_at_the_end.set_value(channel.use_count());
+  });
+  EXPECT_EQ(users_at_the_end.get_future().get(), users);
+  kept->Cancel();  // after the end: nothing
+}
+
+// No server in this process: it would keep the threads alive.
+TEST(TaskClient, MayGoWithItsChannelsAtOnceAfterItsLastCall) {
+  for (int round = 0; round < 100; ++round) {
+    Waiting waiting;
+    TaskClient client(*ChannelPool::Make({.target = "127.0.0.1:1", .credentials = {}}, 1));
+    client.CreateTask(kQueue, "", absl::Seconds(5), waiting.Done());
+    EXPECT_FALSE(waiting.status.get().ok());
+  }
+}
+
 TEST_F(TaskClientTest, APoolWithoutChannelsIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(ChannelPool::Make({}, 0).status()));
 }

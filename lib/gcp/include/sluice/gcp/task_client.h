@@ -7,7 +7,7 @@
 //
 // Threading: any thread; callbacks run on gRPC's threads and must not block.
 // Ownership: shares its pool. `Close` before destruction, else the destructor
-// closes with a zero limit.
+// closes with a zero limit. Never destroy it, nor the pool's last reference, in a callback.
 // Failure: a call ends with the status of the service or of gRPC, once.
 
 #include <memory>
@@ -54,8 +54,8 @@ class TaskClient {
 
  private:
   class Call;
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace sluice::gcp
