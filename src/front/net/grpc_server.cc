@@ -10,9 +10,6 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
@@ -21,13 +18,10 @@ namespace {
 
 using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 using grpc::ServerBuilder;
-using SteadyClock = std::chrono::steady_clock;
 
 // Reflection is gRPC's one synchronous service here: each open reflection
 // stream holds a thread, so their number is bounded.
 constexpr int kReflectionThreadsMax = 8;
-// More than the first exchange on a new connection takes between live peers.
-constexpr std::chrono::milliseconds kHandshakeTime{200};
 
 int Millis(Duration d) {
   return static_cast<int>(std::clamp<std::int64_t>(absl::ToInt64Milliseconds(d), 0, INT32_MAX));
@@ -69,7 +63,6 @@ struct GrpcServer::State {
   std::unique_ptr<Acceptor> cleartext;
   std::unique_ptr<Acceptor> tls;
   std::once_flag shutdown;
-  std::atomic<SteadyClock::rep> last_handover = 0;  // since the steady clock's epoch
 };
 
 StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcOptions& options,
@@ -112,7 +105,6 @@ GrpcServer::~GrpcServer() { Shutdown(absl::ZeroDuration()); }
 void GrpcServer::Serve(AcceptedConnection connection) {
   Acceptor* const acceptor = connection.is_tls ? state_->tls.get() : state_->cleartext.get();
   SLUICE_CHECK(acceptor != nullptr, "a TLS connection was handed over without a certificate");
-  state_->last_handover = SteadyClock::now().time_since_epoch().count();
   Acceptor::NewConnectionParameters parameters;
   parameters.listener_fd = connection.listener_fd;
   parameters.fd = connection.fd.Release();
@@ -125,13 +117,6 @@ void GrpcServer::SetServing(bool is_serving) {
 
 void GrpcServer::Shutdown(Duration within) {
   std::call_once(state_->shutdown, [&] {
-    // gRPC 1.51 loses count of its references when a shutdown meets a connection
-    // whose first settings are still under way, and aborts. A client that
-    // reconnects while we stop is just that; let the last ones get past it.
-    const SteadyClock::time_point last{SteadyClock::duration{state_->last_handover.load()}};
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable().wait_until(lock, last + kHandshakeTime, [] { return false; });
     // The monotonic clock: an operator who sets the time must not cut a drain.
     const gpr_timespec span = gpr_time_from_millis(Millis(within), GPR_TIMESPAN);
     state_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));

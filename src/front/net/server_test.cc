@@ -173,27 +173,43 @@ struct CallResult {
   std::string response;
 };
 
-std::future<CallResult> StartCall(const std::shared_ptr<grpc::Channel>& channel,
-                                  const std::string& method, std::string_view request) {
-  struct Call {
-    explicit Call(const std::shared_ptr<grpc::Channel>& c) : stub(c) {}
+// A call under way. What refers to the channel stays with the caller: gRPC's callback
+// thread must never drop the last reference to one, since it would join itself.
+class StartedCall {
+ public:
+  StartedCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+              std::string_view request)
+      : parts_(std::make_unique<Parts>(channel)) {
+    auto promise = std::make_shared<std::promise<CallResult>>();
+    result_ = promise->get_future();
+    parts_->context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    parts_->request = ToBuffer(request);
+    parts_->stub.UnaryCall(&parts_->context, method, grpc::StubOptions(), &parts_->request,
+                           &parts_->response,
+                           [promise, response = &parts_->response](grpc::Status status) {
+                             std::string bytes = status.ok() ? ToString(*response) : "";
+                             promise->set_value({std::move(status), std::move(bytes)});
+                           });
+  }
+  StartedCall(const StartedCall&) = delete;
+  StartedCall& operator=(const StartedCall&) = delete;
+  ~StartedCall() {
+    if (result_.valid()) result_.wait();
+  }
+
+  CallResult get() { return result_.get(); }
+
+ private:
+  struct Parts {
+    explicit Parts(const std::shared_ptr<grpc::Channel>& channel) : stub(channel) {}
     grpc::GenericStub stub;
     grpc::ClientContext context;
     grpc::ByteBuffer request;
     grpc::ByteBuffer response;
-    std::promise<CallResult> promise;
   };
-  auto call = std::make_shared<Call>(channel);
-  call->context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  call->request = ToBuffer(request);
-  auto result = call->promise.get_future();
-  call->stub.UnaryCall(&call->context, method, grpc::StubOptions(), &call->request, &call->response,
-                       [call](grpc::Status status) {
-                         std::string bytes = status.ok() ? ToString(call->response) : "";
-                         call->promise.set_value({std::move(status), std::move(bytes)});
-                       });
-  return result;
-}
+  std::unique_ptr<Parts> parts_;
+  std::future<CallResult> result_;
+};
 
 std::shared_ptr<grpc::Channel> Connect(std::uint16_t port,
                                        const std::shared_ptr<grpc::ChannelCredentials>&
@@ -238,7 +254,7 @@ class ServerTest : public ::testing::Test {
 
   CallResult Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                   std::string_view request) {
-    return StartCall(channel, method, request).get();
+    return StartedCall(channel, method, request).get();
   }
 
   std::unique_ptr<EchoService> service_;
@@ -537,7 +553,7 @@ TEST_F(ServerTest, OpenCallAndRequestFinishWithinTheDrain) {
   options.drain_deadline = absl::Hours(1);
   StartServer(options);
   const auto channel = Connect(server_->port());
-  auto call = StartCall(channel, "/test/Hold", "last");
+  StartedCall call(channel, "/test/Hold", "last");
   TestSocket http(server_->port());
   ASSERT_TRUE(http.Send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
   TestSocket idle(server_->port());
@@ -571,7 +587,7 @@ TEST_F(ServerTest, DrainDeadlineCancelsCallsAndAnswersRequestsWith503) {
   options.drain_deadline = kSoon;
   StartServer(options);
   const auto channel = Connect(server_->port());
-  auto call = StartCall(channel, "/test/Hold", "never");
+  StartedCall call(channel, "/test/Hold", "never");
   TestSocket http(server_->port());
   ASSERT_TRUE(http.Send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
   ASSERT_TRUE(service_->WaitForHeld());
