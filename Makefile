@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 SLUICE_SOAK_SEEDS ?= 10000
 SLUICE_SOAK_ROUNDS ?= 50
+SLUICE_SOAK_SINK_ROUNDS ?= 100
 # Arguments for `make run`, `make demo`, `make bench`.
 ARGS ?=
 
@@ -52,8 +53,9 @@ test-tsan: bootstrap ## unit tests with the thread sanitizer
 	@cmake --build --preset tsan -j $(JOBS)
 	@ctest --preset tsan
 
-soak: build ## the long counts: SLUICE_SOAK_SEEDS simulations, SLUICE_SOAK_ROUNDS kills
-	@SLUICE_SOAK_SEEDS=$(SLUICE_SOAK_SEEDS) SLUICE_SOAK_ROUNDS=$(SLUICE_SOAK_ROUNDS) ctest --preset soak
+soak: build ## the long counts: SLUICE_SOAK_SEEDS simulations, SLUICE_SOAK_ROUNDS kills, SLUICE_SOAK_SINK_ROUNDS of the sink in each mode
+	@SLUICE_SOAK_SEEDS=$(SLUICE_SOAK_SEEDS) SLUICE_SOAK_ROUNDS=$(SLUICE_SOAK_ROUNDS) \
+	  SLUICE_SOAK_SINK_ROUNDS=$(SLUICE_SOAK_SINK_ROUNDS) ctest --preset soak
 
 bench: build ## benchmarks beside their peers; prints ratios
 	@exec bench/run --build build $(ARGS)

@@ -5,21 +5,23 @@
 
 #include <nlohmann/json.hpp>
 
-#include "env/posix/file_system.h"
-
 namespace sluice::runner {
 namespace {
 
 class DeadLetterFile : public sink::DeadLetterQueue {
  public:
-  DeadLetterFile(std::string path, std::function<std::string()> record)
-      : path_(std::move(path)), record_(std::move(record)) {}
+  DeadLetterFile(env::FileSystem& files, std::string path, std::function<std::string()> record)
+      : files_(&files), path_(std::move(path)), record_(std::move(record)) {}
 
   Status Open(const sink::HandlerContext& /*context*/) override {
-    SLUICE_ASSIGN_OR_RETURN(file_, files_.Open(path_, env::OpenMode::kCreate));
-    SLUICE_RETURN_IF_ERROR(files_.SyncDirectory(env::ParentPath(path_)));
+    SLUICE_ASSIGN_OR_RETURN(file_, files_->Open(path_, env::OpenMode::kCreate));
+    SLUICE_RETURN_IF_ERROR(files_->SyncDirectory(env::ParentPath(path_)));
     SLUICE_ASSIGN_OR_RETURN(end_, file_->Size());
-    return {};
+    if (end_ == 0) return {};
+    char last = 0;
+    SLUICE_ASSIGN_OR_RETURN(const std::uint64_t read, file_->ReadAt(end_ - 1, 1, &last));
+    if (read == 1 && last == '\n') return {};
+    return Append("\n");  // a crash tore the last line: it stays, and ours begins its own
   }
 
   Status Offer(const sink::FailedTask& failed) override {
@@ -35,15 +37,19 @@ class DeadLetterFile : public sink::DeadLetterQueue {
     }
     const std::string text =
         line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    SLUICE_RETURN_IF_ERROR(file_->WriteAt(end_, text));
-    end_ += text.size();
-    return {};
+    return Append(text);
   }
 
   Status Flush() override { return file_->SyncData(); }
 
  private:
-  env::PosixFileSystem files_;
+  Status Append(std::string_view text) {
+    SLUICE_RETURN_IF_ERROR(file_->WriteAt(end_, text));
+    end_ += text.size();
+    return {};
+  }
+
+  env::FileSystem* files_;
   std::string path_;
   std::function<std::string()> record_;
   std::unique_ptr<env::File> file_;
@@ -52,9 +58,9 @@ class DeadLetterFile : public sink::DeadLetterQueue {
 
 }  // namespace
 
-std::unique_ptr<sink::DeadLetterQueue> MakeDeadLetterFile(std::string path,
+std::unique_ptr<sink::DeadLetterQueue> MakeDeadLetterFile(env::FileSystem& files, std::string path,
                                                           std::function<std::string()> record) {
-  return std::make_unique<DeadLetterFile>(std::move(path), std::move(record));
+  return std::make_unique<DeadLetterFile>(files, std::move(path), std::move(record));
 }
 
 }  // namespace sluice::runner

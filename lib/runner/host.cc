@@ -61,6 +61,7 @@ Status Host::ReadAll() {
     SLUICE_RETURN_IF_ERROR(MaybeCheckpoint());
     SLUICE_ASSIGN_OR_RETURN(const RecordSource::Outcome outcome,
                             parts_.source->Next(kPatience, &record));
+    figures_.blank_lines.store(parts_.source->blank_lines(), std::memory_order_relaxed);
     if (outcome == RecordSource::Outcome::kEnd) return {};
     if (outcome == RecordSource::Outcome::kNotYet) {
       turn = kRecordsATurn - 1;  // the next turn looks at everything

@@ -47,6 +47,7 @@ struct HostParts {
 /// How far a run is. Read from any thread.
 struct HostFigures {
   std::atomic<std::uint64_t> records{0};
+  std::atomic<std::uint64_t> blank_lines{0};  // passed over
   std::atomic<std::uint64_t> checkpoints{0};
   std::atomic<std::uint64_t> commits{0};
   std::atomic<std::int64_t> committed_tasks{0};  // by this process, of batches it took itself

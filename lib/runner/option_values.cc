@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Durations and sizes as people write them.
+// Durations, sizes and lists of headers as people write them.
 
 #include <charconv>
 #include <limits>
@@ -24,7 +24,67 @@ std::optional<Amount> Split(std::string_view text) {
   return amount;
 }
 
+void TrimLeft(std::string_view* text) {
+  while (text->starts_with(' ') || text->starts_with('\t')) text->remove_prefix(1);
+}
+void Trim(std::string_view* text) {
+  TrimLeft(text);
+  while (text->ends_with(' ') || text->ends_with('\t')) text->remove_suffix(1);
+}
+
+/// Takes `'...'` or `"..."` from the front of `rest`; nothing when it has no end.
+std::optional<std::string> TakeQuoted(std::string_view* rest) {
+  const char quote = rest->front();
+  std::string value;
+  for (std::size_t at = 1; at < rest->size(); ++at) {
+    if ((*rest)[at] != quote) {
+      value += (*rest)[at];
+    } else if (at + 1 < rest->size() && (*rest)[at + 1] == quote) {
+      value += quote;
+      ++at;
+    } else {
+      rest->remove_prefix(at + 1);
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A value up to its comma, which is taken too.
+std::optional<std::string> TakeValue(std::string_view* rest) {
+  TrimLeft(rest);
+  std::optional<std::string> quoted;
+  if (rest->starts_with('\'') || rest->starts_with('"')) {
+    quoted = TakeQuoted(rest);
+    if (!quoted) return std::nullopt;
+  }
+  const std::size_t comma = rest->find(',');
+  std::string_view plain = rest->substr(0, comma);
+  rest->remove_prefix(comma == std::string_view::npos ? rest->size() : comma + 1);
+  Trim(&plain);
+  if (!quoted) return std::string(plain);
+  return plain.empty() ? quoted : std::nullopt;  // text behind the closing quote
+}
+
 }  // namespace
+
+StatusOr<HeaderList> ParseHeaderList(std::string_view text) {
+  HeaderList headers;
+  std::string_view rest = text;
+  for (Trim(&rest); !rest.empty(); TrimLeft(&rest)) {
+    const std::size_t colon = rest.find(':');
+    std::string_view name = rest.substr(0, colon);
+    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+    Trim(&name);
+    std::optional<std::string> value;
+    if (colon != std::string_view::npos) value = TakeValue(&rest);
+    if (!value) {
+      return InvalidArgument("\"{}\" is not a list of headers such as X-A: 1, X-B: '2, 3'", text);
+    }
+    headers.emplace_back(std::string(name), *std::move(value));
+  }
+  return headers;
+}
 
 StatusOr<Duration> ParseDuration(std::string_view text) {
   static const std::map<std::string_view, Duration> kUnits = {

@@ -102,6 +102,21 @@ Status SetInterval(RunnerOptions& o, const std::string& value) {
   return {};
 }
 
+Status AddHeader(std::string_view name, const std::string& value, RunnerOptions* options) {
+  if (!IsValidHeaderName(name)) return InvalidArgument("\"{}\" is not a header's name", name);
+  for (const auto& [known, ignored] : options->mapping.headers) {
+    if (IsSameHeader(known, name)) return InvalidArgument("the header {} is given twice", name);
+  }
+  options->mapping.headers.emplace_back(std::string(name), value);
+  return {};
+}
+
+Status SetHeaders(RunnerOptions& o, const std::string& value) {
+  SLUICE_ASSIGN_OR_RETURN(const HeaderList headers, ParseHeaderList(value));
+  for (const auto& [name, text] : headers) SLUICE_RETURN_IF_ERROR(AddHeader(name, text, &o));
+  return {};
+}
+
 std::vector<Entry> MakeTable() {
   using M = MappingOptions;
   using S = SinkOptions;
@@ -139,6 +154,8 @@ std::vector<Entry> MakeTable() {
       {{"http.url", "TEMPLATE", "Where the task's request goes"}, Mapped(&M::url)},
       {{"http.method", "METHOD", "POST, GET, HEAD, PUT, DELETE, PATCH or OPTIONS"},
        OneOf(Methods(), Mapped(&M::method))},
+      {{"http.headers", "K:V,...", "Headers in one text, values TEMPLATEs; or one by one"},
+       SetHeaders},
       {{"http.oidc.service-account-email", "EMAIL", "Send an OIDC token of this account"},
        Mapped(&M::oidc_email)},
       {{"http.oidc.audience", "TEXT", "Audience of the OIDC token"}, Mapped(&M::oidc_audience)},
@@ -147,6 +164,7 @@ std::vector<Entry> MakeTable() {
       {{"http.oauth.scope", "TEXT", "Scope of the OAuth token"}, Mapped(&M::oauth_scope)},
       {{"app-engine.relative-uri", "TEMPLATE", "Path and query of the request"}, Mapped(&M::url)},
       {{"app-engine.method", "METHOD", "As http.method"}, OneOf(Methods(), Mapped(&M::method))},
+      {{"app-engine.headers", "K:V,...", "As http.headers"}, SetHeaders},
       {{"app-engine.service", "NAME", "Routing"}, Mapped(&M::service)},
       {{"app-engine.version", "NAME", "Routing"}, Mapped(&M::version)},
       {{"app-engine.instance", "NAME", "Routing"}, Mapped(&M::instance)},
@@ -215,15 +233,6 @@ const std::vector<Entry>& Table() {
 constexpr std::string_view kHttpHeaders = "http.headers.";
 constexpr std::string_view kAppEngineHeaders = "app-engine.headers.";
 
-Status AddHeader(std::string_view name, const std::string& value, RunnerOptions* options) {
-  if (!IsValidHeaderName(name)) return InvalidArgument("\"{}\" is not a header's name", name);
-  for (const auto& [known, ignored] : options->mapping.headers) {
-    if (IsSameHeader(known, name)) return InvalidArgument("the header {} is given twice", name);
-  }
-  options->mapping.headers.emplace_back(std::string(name), value);
-  return {};
-}
-
 Status SetOne(const std::string& key, const std::string& value, RunnerOptions* options) {
   for (const std::string_view prefix : {kHttpHeaders, kAppEngineHeaders}) {
     if (std::string_view(key).starts_with(prefix)) {
@@ -248,6 +257,7 @@ class Checker {
       : given_(given), options_(options) {}
 
   Status Check() const {
+    SLUICE_RETURN_IF_ERROR(CheckHeaderForms());
     SLUICE_RETURN_IF_ERROR(CheckPlaces());
     SLUICE_RETURN_IF_ERROR(CheckEndpoints());
     SLUICE_RETURN_IF_ERROR(CheckTarget());
@@ -260,6 +270,20 @@ class Checker {
   [[nodiscard]] std::string FirstWith(std::string_view prefix) const {
     for (const auto& [key, value] : given_) {
       if (key.starts_with(prefix)) return key;
+    }
+    return {};
+  }
+
+  /// In one text or one by one, so that nobody asks which of the two counts.
+  Status CheckHeaderForms() const {
+    for (const std::string_view each : {kHttpHeaders, kAppEngineHeaders}) {
+      const std::string_view packed = each.substr(0, each.size() - 1);
+      if (!Has(each) || std::none_of(given_.begin(), given_.end(),
+                                     [&](const auto& option) { return option.first == packed; })) {
+        continue;
+      }
+      return InvalidArgument("{} and {} exclude each other: use one way to give headers", packed,
+                             FirstWith(each));
     }
     return {};
   }
@@ -351,6 +375,10 @@ class Checker {
     const std::string staged_key = FirstWith("sink.staged.");
     if (!is_staged && !staged_key.empty()) {
       return InvalidArgument("{} needs sink.delivery-guarantee exactly-once", staged_key);
+    }
+    if (Has("checkpoint-interval") && options_.checkpoint_dir.empty()) {
+      return InvalidArgument(
+          "checkpoint-interval needs --checkpoint-dir: without it there are no checkpoints");
     }
     if (is_staged && options_.checkpoint_dir.empty()) {
       return InvalidArgument("sink.delivery-guarantee exactly-once needs --checkpoint-dir");

@@ -95,6 +95,9 @@ StatusOr<RunnerOptions> ParseOptions(const GivenOptions& given);
 
 /// `1s`, `250 ms`, `5 min`, `1h`, `2 d`: one number, one unit.
 StatusOr<Duration> ParseDuration(std::string_view text);
+/// `X-A: 1, X-B: '2, with a comma'`: pairs with commas between, names and values trimmed. A
+/// value in quotes ('...' or "...") is taken as it is, the quote itself doubled.
+StatusOr<HeaderList> ParseHeaderList(std::string_view text);
 /// `64mb`, `1 gb`, `4096`: powers of 1024.
 StatusOr<std::int64_t> ParseMemorySize(std::string_view text);
 

@@ -64,6 +64,36 @@ TEST(Options, DurationsAndSizesAreReadAsPeopleWriteThem) {
   }
 }
 
+HeaderList HeadersOf(const std::string& packed) {
+  GivenOptions given = Least();
+  given.emplace_back("http.headers", packed);
+  const auto options = ParseOptions(given);
+  EXPECT_TRUE(options.ok()) << options.status();
+  return options.ok() ? options->mapping.headers : HeaderList();
+}
+
+TEST(Options, HeadersMayStandInOneText) {
+  EXPECT_EQ(HeadersOf("X-A:1"), (HeaderList{{"X-A", "1"}}));
+  EXPECT_EQ(HeadersOf(" X-A : 1 ,X-B: http://h/${id} "),
+            (HeaderList{{"X-A", "1"}, {"X-B", "http://h/${id}"}}));
+  EXPECT_EQ(HeadersOf("X-A: 'a, ''b'' c', X-B: \" c \", X-C:"),
+            (HeaderList{{"X-A", "a, 'b' c"}, {"X-B", " c "}, {"X-C", ""}}));
+  EXPECT_THAT(Refusal({{"http.headers", "X-A"}}), HasSubstr("http.headers: \"X-A\" is not a list"));
+  EXPECT_THAT(Refusal({{"http.headers", "X-A: 'open"}}), HasSubstr("is not a list of headers"));
+  EXPECT_THAT(Refusal({{"http.headers", "X-A: 'a' b"}}), HasSubstr("is not a list of headers"));
+  EXPECT_THAT(Refusal({{"http.headers", "X A: 1"}}), HasSubstr("not a header's name"));
+  EXPECT_THAT(Refusal({{"http.headers", "X-A:1,x-a:2"}}), HasSubstr("twice"));
+}
+
+TEST(Options, C211_HeadersHaveOneFormAtATime) {
+  const std::string refusal = Refusal({{"http.headers", "X-A:1"}, {"http.headers.X-B", "2"}});
+  EXPECT_THAT(refusal, HasSubstr("http.headers and http.headers.X-B exclude each other"));
+  EXPECT_THAT(Refusal({{"target.type", "app-engine"},
+                       {"app-engine.headers", "X-A:1"},
+                       {"app-engine.headers.X-B", "2"}}),
+              HasSubstr("app-engine.headers and app-engine.headers.X-B exclude each other"));
+}
+
 TEST(Options, EveryRefusalNamesTheKey) {
   EXPECT_THAT(Refusal({{"http.uri", "x"}}), HasSubstr("option http.uri: there is no such option"));
   EXPECT_THAT(Refusal({{"http.method", "BREW"}}), HasSubstr("http.method: \"BREW\" is none of"));
@@ -88,6 +118,8 @@ TEST(Options, KeysThatExcludeOrNeedEachOther) {
   EXPECT_THAT(Refusal({{"sink.staged.max-tasks", "10"}}),
               HasSubstr("needs sink.delivery-guarantee"));
   EXPECT_THAT(Refusal({{"sink.delivery-guarantee", "exactly-once"}}), HasSubstr("checkpoint-dir"));
+  EXPECT_THAT(Refusal({{"checkpoint-interval", "1s"}}),
+              HasSubstr("checkpoint-interval needs --checkpoint-dir"));
   EXPECT_THAT(Refusal({{"sink.delivery-guarantee", "exactly-once"},
                        {"checkpoint-dir", "d"},
                        {"on-failure", "drop"}}),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "env/posix/clock.h"
+#include "env/posix/file_system.h"
 #include "env/posix/steady_clock.h"
 #include "env/posix/system_random.h"
 #include "runner/client.h"
@@ -217,13 +218,14 @@ class TaskSink : public SinkPort {
   std::unique_ptr<sink::FailedTaskHandler> Handler(const RunnerOptions& options) {
     if (options.failure_policy == "drop") return sink::LogAndDrop();
     if (options.failure_policy == "dead-letter-file") {
-      return sink::SendToDeadLetterQueue(MakeDeadLetterFile(options.dead_letter_file, [this] {
-        return current_ == nullptr ? std::string() : current_->text;
-      }));
+      return sink::SendToDeadLetterQueue(MakeDeadLetterFile(
+          files_, options.dead_letter_file,
+          [this] { return current_ == nullptr ? std::string() : current_->text; }));
     }
     return sink::FailJob();
   }
 
+  env::PosixFileSystem files_;
   Services writing_;
   Services committing_;
   const Mapping* mapping_ = nullptr;  // the staged writer's own: what a task takes of the batch

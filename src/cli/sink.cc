@@ -42,7 +42,7 @@ void PrintHelp() {
     fmt::print("  --{:<42} {}\n", fmt::format("{} {}", option.key, option.value_form), option.help);
   }
   fmt::print("  --{:<42} {}\n", "http.headers.NAME TEMPLATE",
-             "A header; app-engine.headers.NAME too");
+             "One header; app-engine.headers.NAME too");
   fmt::print("  --{:<42} {}\n", "config FILE", "YAML with the same keys; flags win");
 }
 

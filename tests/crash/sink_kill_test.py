@@ -71,7 +71,7 @@ def play_round(binary, server, api, mode, number, dice, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("SLUICE_SOAK_ROUNDS") or 10))
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("SLUICE_SOAK_SINK_ROUNDS") or 10))
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--mode", choices=MODES, action="append")
     options = parser.parse_args()

@@ -6,10 +6,10 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "env/posix/file_system.h"
 
 namespace sluice::gcp {
 namespace {
@@ -17,12 +17,12 @@ namespace {
 using Result = StatusOr<std::shared_ptr<grpc::ChannelCredentials>>;
 constexpr std::size_t kFileBytesMax = 1 << 20;
 
-std::optional<std::string> ReadAll(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::string content(std::istreambuf_iterator<char>(in), {});
-  if (in.bad() || content.empty() || content.size() > kFileBytesMax) return std::nullopt;
-  return content;
+/// Nothing for whatever reason: the caller's message is a fixed one.
+std::optional<std::string> ContentOf(const std::string& path) {
+  env::PosixFileSystem files;
+  StatusOr<std::string> content = env::ReadFile(files, path, kFileBytesMax);
+  if (!content.ok() || content->empty()) return std::nullopt;
+  return *std::move(content);
 }
 
 bool HasText(const nlohmann::json& object, const char* field) {
@@ -50,7 +50,7 @@ bool IsServiceAccountKey(const std::string& content) {
 }
 
 Result FromKeyFile(const std::string& path) {
-  const std::optional<std::string> content = ReadAll(path);
+  const std::optional<std::string> content = ContentOf(path);
   if (!content || !IsServiceAccountKey(*content)) return InvalidArgument("{}", kKeyFileMessage);
   const auto caller =
       grpc::ServiceAccountJWTAccessCredentials(*content, grpc::kMaxAuthTokenLifetimeSecs);
@@ -61,7 +61,7 @@ Result FromKeyFile(const std::string& path) {
 Result Tls(const std::string& root_file) {
   grpc::SslCredentialsOptions options;
   if (!root_file.empty()) {
-    std::optional<std::string> roots = ReadAll(root_file);
+    std::optional<std::string> roots = ContentOf(root_file);
     if (!roots) return NotFound("the file of trusted certificates {} cannot be read", root_file);
     options.pem_root_certs = *std::move(roots);
   }

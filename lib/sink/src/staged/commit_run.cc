@@ -59,7 +59,7 @@ Status CommitRun::CheckHeaders(const std::vector<CommitRequest*>& requests) {
                       config_.queue.path(), envelope.deadline_millis);
     }
     SLUICE_ASSIGN_OR_RETURN(const std::int64_t deadline,
-                            EffectiveDeadline(envelope, config_.staged.window_millis()));
+                            EffectiveDeadline(envelope, config_.staged));
     snapshot.Add(envelope.origin_millis, deadline);
   }
   metrics_.gauges.Set(snapshot);
@@ -149,9 +149,8 @@ Status CommitRun::Send(Id id, Entry& entry) {
       host_.monotonic_clock->Now() +
       std::chrono::duration_cast<env::MonotonicTime::duration>(config_.staged.request_timeout());
   const std::int64_t now = NowMillis(*host_.wall_clock);
-  SLUICE_ASSIGN_OR_RETURN(
-      const std::int64_t deadline,
-      EffectiveDeadline(entry.request->envelope(), config_.staged.window_millis()));
+  SLUICE_ASSIGN_OR_RETURN(const std::int64_t deadline,
+                          EffectiveDeadline(entry.request->envelope(), config_.staged));
   if (now >= deadline) {
     bool send = false;
     SLUICE_RETURN_IF_ERROR(Expired(id, entry, deadline, now, send));

@@ -149,18 +149,8 @@ StatusOr<Envelope> DecodeEnvelope(int version, std::optional<std::string_view> f
                   .task = std::string(in.Take(static_cast<std::size_t>(task_length)))};
 }
 
-StatusOr<std::int64_t> DeadlineOf(std::int64_t origin_millis, std::int64_t window_millis) {
-  std::int64_t deadline = 0;
-  if (__builtin_add_overflow(origin_millis, window_millis, &deadline)) {
-    return OutOfRange("authorization deadline overflows: origin {} ms plus window {} ms",
-                      origin_millis, window_millis);
-  }
-  return deadline;
-}
-
-StatusOr<std::int64_t> EffectiveDeadline(const Envelope& envelope, std::int64_t window_millis) {
-  SLUICE_ASSIGN_OR_RETURN(const std::int64_t today,
-                          DeadlineOf(envelope.origin_millis, window_millis));
+StatusOr<std::int64_t> EffectiveDeadline(const Envelope& envelope, const StagedOptions& options) {
+  SLUICE_ASSIGN_OR_RETURN(const std::int64_t today, options.DeadlineMillis(envelope.origin_millis));
   return std::min(envelope.deadline_millis, today);
 }
 

@@ -244,11 +244,18 @@ TEST(ReplaySnapshotTest, MinimaClampAndSaturate) {
 }
 
 TEST(DeadlineTest, TheEarlierOfPromiseAndOptionsCounts) {
-  EXPECT_EQ(*DeadlineOf(1000, 3'280'000), 3'281'000);
-  EXPECT_FALSE(DeadlineOf(std::numeric_limits<std::int64_t>::max(), 1).ok());
+  const auto window = [](std::int64_t millis) {
+    return *StagedOptions::Builder()
+                .set_clock_skew_allowance({})
+                .set_request_timeout(std::chrono::milliseconds(1))
+                .set_name_retention(std::chrono::milliseconds(millis + 1))
+                .Build();
+  };
   Envelope envelope = Make("t");
-  EXPECT_EQ(*EffectiveDeadline(envelope, 100'000), 5000);
-  EXPECT_EQ(*EffectiveDeadline(envelope, 1500), 2500);
+  EXPECT_EQ(*EffectiveDeadline(envelope, window(100'000)), 5000);
+  EXPECT_EQ(*EffectiveDeadline(envelope, window(1500)), 2500);
+  envelope.origin_millis = std::numeric_limits<std::int64_t>::max();
+  EXPECT_FALSE(EffectiveDeadline(envelope, window(1)).ok());
 }
 
 }  // namespace

@@ -143,8 +143,7 @@ Status StagedWriter::Write(const AnyRecord& record) {
   const std::int64_t additional = static_cast<std::int64_t>(size) + kEnvelopeOverheadBytes;
   SLUICE_RETURN_IF_ERROR(CheckCapacity(additional));
   const std::int64_t origin = NowMillis(clock_);
-  SLUICE_ASSIGN_OR_RETURN(const std::int64_t deadline,
-                          DeadlineOf(origin, options_.window_millis()));
+  SLUICE_ASSIGN_OR_RETURN(const std::int64_t deadline, options_.DeadlineMillis(origin));
   if (!CheckTaskTarget(task).ok()) {
     return Refuse(InvalidArgument(
         "staged writer: serialization failed: the task violates its target constraints"));

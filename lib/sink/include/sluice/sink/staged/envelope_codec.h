@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "sluice/sink/envelope.h"
+#include "sluice/sink/options.h"
 
 namespace sluice::sink {
 
@@ -43,12 +44,9 @@ StatusOr<std::string> EncodeEnvelope(const Envelope& envelope);
 /// that failed.
 StatusOr<Envelope> DecodeEnvelope(int version, std::optional<std::string_view> frame);
 
-/// `origin_millis + window_millis`, or OUT_OF_RANGE.
-StatusOr<std::int64_t> DeadlineOf(std::int64_t origin_millis, std::int64_t window_millis);
-
 /// The earlier of what was promised when staging and what today's options allow:
 /// loosening options revives nothing, tightening counts at once.
-StatusOr<std::int64_t> EffectiveDeadline(const Envelope& envelope, std::int64_t window_millis);
+StatusOr<std::int64_t> EffectiveDeadline(const Envelope& envelope, const StagedOptions& options);
 
 /// The two numbers behind the age and budget gauges: minima over many envelopes.
 class ReplaySnapshot {
