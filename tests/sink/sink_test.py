@@ -4,14 +4,17 @@
 Run: sink_test.py --server BINARY [unittest arguments]
 """
 
+import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import sink  # noqa: E402
+from certificates import Authority  # noqa: E402
 from server import Server, Target, scratch, wait_until  # noqa: E402
 
 BINARY = None
@@ -84,6 +87,61 @@ class SinkTest(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assert_each_once(lines)
 
+    def refuse_creates(self, count):
+        sink.add_fault(self.server, method="CreateTask", when="before_commit", action="fail",
+                       code="INVALID_ARGUMENT", message="not this one", count=count)
+
+    def test_invalid_argument_ends_a_run_by_default(self):
+        sink.write_records(self.input, 20)
+        for mode in ("at-least-once", "exactly-once"):
+            self.refuse_creates(count=1)
+            code, output = self.run_sink(mode=mode)
+            self.assertEqual(code, 1, output)
+            self.assertIn("INVALID_ARGUMENT", output)
+            shutil.rmtree(f"{self.folder}/checkpoints")
+
+    def test_invalid_argument_goes_where_the_policy_says(self):
+        lines = sink.write_records(self.input, 20)
+        letters = pathlib.Path(self.folder, "dead")
+        for count, policy in ((3, ("dead-letter-file", "--dead-letter-file", str(letters))), (2, ("drop",))):
+            self.refuse_creates(count)
+            code, output = self.run_sink("--on-failure", *policy)
+            self.assertEqual(code, 0, output)
+        dead = [json.loads(line) for line in letters.read_text().splitlines()]
+        self.assertEqual(len(dead), 3)
+        self.assertEqual({letter["queue"] for letter in dead}, {self.queue})
+        self.assertTrue(all("not this one" in letter["cause"] and "httpRequest" in letter["task"] for letter in dead))
+        self.assertEqual(sum(sink.bodies(self.api, self.queue).values()), 2 * len(lines) - 5)
+        self.assertEqual(output.count("a record was dropped"), 2, output)
+
+    def test_a_directory_has_one_run_at_a_time(self):
+        lines = sink.write_records(self.input, 1)
+        call = ["--from", "-", "--endpoint", self.server.address, "--queue", self.queue, "--http.url", "http://h/",
+                "--checkpoint-dir", f"{self.folder}/checkpoints"]
+        first = sink.start_sink(BINARY, *call, stdin=subprocess.PIPE)
+        try:
+            first.stdin.write(lines[0] + "\n")
+            first.stdin.flush()
+            wait_until(lambda: sink.bodies(self.api, self.queue), 30, lambda: "the first run created nothing")
+            code, output = sink.run_sink(BINARY, *call, stdin_text="")
+            self.assertEqual(code, 3, output)
+            self.assertIn(f"{self.folder}/checkpoints is in use by another run", output)
+        finally:
+            output, _ = first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 0, output)
+        code, output = sink.run_sink(BINARY, *call, stdin_text=lines[0] + "\n")
+        self.assertEqual(code, 0, output)
+        self.assert_each_once(lines)
+
+    def test_a_run_tells_what_it_counted(self):
+        pathlib.Path(self.input).write_text('{"a":1}\n\n{"a":2}\n\n')
+        for mode in ("at-least-once", "exactly-once"):
+            code, output = self.run_sink("--sink.metrics.per-destination", "true", mode=mode)
+            self.assertEqual(code, 0, output)
+            self.assertIn("2 records, 2 blank lines, 2 tasks created", output)
+            self.assertIn(f"{self.queue}: 2 tasks sent, 0 failed for good", output)
+            shutil.rmtree(f"{self.folder}/checkpoints")
+
     def dispatched(self, records, *more, url, count):
         """What a target received of `records` from a queue that runs."""
         self.api.resume_queue(name=self.queue)
@@ -101,6 +159,11 @@ class SinkTest(unittest.TestCase):
         self.assertEqual((request.method, request.path, request.body), ("POST", "/p", b'{"id":"o1"}'))
         self.assertEqual((request.header("X-One"), request.header("X-Id")), ("1", "o1"))
         self.assertEqual(request.header("X-CloudTasks-QueueName"), self.queue.rsplit("/", 1)[1])
+
+    def test_headers_in_one_text(self):
+        request, = self.dispatched(['{"id":"o1"}'], "--http.headers", "X-One:1, X-Id:'${id}, twice'",
+                                   url="/p", count=1)
+        self.assertEqual((request.header("X-One"), request.header("X-Id")), ("1", "o1, twice"))
 
     def test_put_has_a_body(self):
         request, = self.dispatched(['{"a":1}'], "--http.method", "PUT", url="/", count=1)
@@ -205,6 +268,52 @@ class SinkTest(unittest.TestCase):
         self.assertEqual(code, 2, output)
         self.assertIn("key file could not be loaded", output)
         self.assertNotIn("key-of-mine", output)
+
+
+class TlsTest(unittest.TestCase):
+    """The endpoint behind TLS, with certificates of a test's own authority."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = scratch()
+        data_dir = cls.scratch.__enter__()
+        cls.folder = tempfile.mkdtemp(prefix="sluice-sink-")
+        cls.authority = Authority(cls.folder, "test-authority")
+        certificate, key = cls.authority.sign("server")
+        cls.server = Server(BINARY, data_dir, "--tls-cert", str(certificate), "--tls-key", str(key)).start()
+        cls.api = sink.client(cls.server, cls.authority.certificate.read_bytes())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.scratch.__exit__(None, None, None)
+        shutil.rmtree(cls.folder)
+
+    def run_sink(self, queue, *more):
+        source = f"{self.folder}/orders.ndjson"
+        self.lines = sink.write_records(source, 20)
+        return sink.run_sink(
+            BINARY, "--from", source, "--endpoint", self.server.address, "--queue", queue, "--http.url",
+            "http://127.0.0.1:9/", "--sink.recovery.max-attempts", "2", "--sink.recovery.initial-backoff", "5ms", *more)
+
+    def test_both_guarantees_through_a_certificate_that_is_trusted(self):
+        # Exactly once reads the queue's retention over the same channel first.
+        for mode in ("at-least-once", "exactly-once"):
+            queue = sink.paused_queue(self.api, mode)
+            code, output = self.run_sink(
+                queue, "--tls", "--tls-root-file", str(self.authority.certificate), "--sink.channel-pool-size", "2",
+                "--checkpoint-dir", f"{self.folder}/{mode}", "--sink.delivery-guarantee", mode)
+            self.assertEqual(code, 0, output)
+            self.assertEqual(sink.bodies(self.api, queue), {line: 1 for line in self.lines})
+
+    def test_a_certificate_of_another_authority_is_not_trusted(self):
+        queue = sink.paused_queue(self.api, "strangers")
+        stranger = Authority(self.folder, "stranger")
+        for more in (("--tls", "--tls-root-file", str(stranger.certificate)), ("--tls",)):
+            code, output = self.run_sink(queue, *more)
+            self.assertEqual(code, 1, output)
+            self.assertIn("UNAVAILABLE", output)
+        self.assertEqual(sum(sink.bodies(self.api, queue).values()), 0)
 
 
 if __name__ == "__main__":

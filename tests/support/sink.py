@@ -14,9 +14,13 @@ from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpc
 PARENT = "projects/p/locations/l"
 
 
-def client(server):
-    return tasks_v2.CloudTasksClient(
-        transport=CloudTasksGrpcTransport(channel=grpc.insecure_channel(server.address)))
+def client(server, roots=None):
+    """Trusts the certificate authority whose PEM is `roots`; plaintext without one."""
+    if roots is None:
+        channel = grpc.insecure_channel(server.address)
+    else:
+        channel = grpc.secure_channel(server.address, grpc.ssl_channel_credentials(roots))
+    return tasks_v2.CloudTasksClient(transport=CloudTasksGrpcTransport(channel=channel))
 
 
 def paused_queue(api, queue_id):
