@@ -168,7 +168,7 @@ Status RecordMapper::FillAppEngine(const ParsedRecord& record, Task* task) const
   auto* request = task->mutable_app_engine_http_request();
   SLUICE_ASSIGN_OR_RETURN(*request->mutable_relative_uri(), url_.Fill(record.fields));
   const std::string& uri = request->relative_uri();
-  if (!uri.starts_with("/") || !sink::IsRelativeUri(uri)) {
+  if (!uri.starts_with("/") || !sink::CheckRelativeUri(uri).ok()) {
     return InvalidArgument(
         "app-engine.relative-uri does not give a path and query that begin with a slash");
   }

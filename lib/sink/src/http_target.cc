@@ -28,12 +28,8 @@ void HttpTarget::Refuse(Status status) {
 }
 
 void HttpTarget::SetMethod(cloudtasks::HttpMethod method) {
-  if (!IsConcreteMethod(method)) {
-    Refuse(InvalidArgument("the method of an HTTP target must be a concrete verb, not {}",
-                           static_cast<int>(method)));
-    return;
-  }
-  request_.set_http_method(method);
+  Refuse(CheckMethod(method));
+  if (IsConcreteMethod(method)) request_.set_http_method(method);
 }
 
 void HttpTarget::SetOidcToken(std::string_view email, std::optional<std::string> audience) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sluice/sink/endpoint.h"
+#include "testing/text_body.h"
 
 namespace sluice::sink {
 namespace {
@@ -14,16 +15,8 @@ namespace {
 using cloudtasks::HttpMethod;
 using cloudtasks::Task;
 
-class TextBody : public ByteSerializer<std::string> {
- public:
-  StatusOr<std::optional<std::string>> Serialize(const std::string& record) override {
-    ++calls;
-    if (record == "null") return std::optional<std::string>();
-    return std::optional<std::string>(record);
-  }
-  [[nodiscard]] std::string_view name() const override { return "TextBody"; }
-  int calls = 0;
-};
+using testing::Says;
+using testing::TextBody;
 
 class HttpTargetTest : public ::testing::Test {
  protected:
@@ -42,10 +35,6 @@ class HttpTargetTest : public ::testing::Test {
     return schema.Serialize(record, task).status();
   }
 };
-
-bool Says(const Status& status, std::string_view part) {
-  return !status.ok() && Message(status).find(part) != std::string_view::npos;
-}
 
 TEST_F(HttpTargetTest, C94_DefaultIsAPostOfTheBody) {
   const Task task = Made(schema, "b");

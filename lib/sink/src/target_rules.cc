@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "blank.h"
+
 namespace sluice::sink {
 namespace {
 
@@ -19,25 +21,45 @@ bool IsConcreteMethod(pb::HttpMethod method) {
   return method != pb::HTTP_METHOD_UNSPECIFIED && pb::HttpMethod_IsValid(method);
 }
 
+Status CheckMethod(pb::HttpMethod method) {
+  if (IsConcreteMethod(method)) return {};
+  return InvalidArgument("the method of a task must be a concrete verb, not {}",
+                         static_cast<int>(method));
+}
+
 bool TakesHttpBody(pb::HttpMethod method) {
   return TakesAppEngineBody(method) || method == pb::PATCH;
 }
 
 bool TakesAppEngineBody(pb::HttpMethod method) { return method == pb::POST || method == pb::PUT; }
 
-bool IsRelativeUri(std::string_view uri) {
-  if (uri.size() > kRelativeUriCharactersMax) return false;
-  if (uri.empty()) return true;
-  if (uri.front() != '/' || uri.starts_with("//")) return false;
+Status CheckRelativeUri(std::string_view uri) {
+  const auto characters = static_cast<std::size_t>(std::ranges::count_if(
+      uri, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));  // UTF-8
+  if (characters > kRelativeUriCharactersMax) {
+    return InvalidArgument("the relative URI has {} characters, allowed are {}", characters,
+                           kRelativeUriCharactersMax);
+  }
+  if (uri.empty()) return {};
+  if (uri.front() != '/' || uri.starts_with("//")) {
+    return InvalidArgument(
+        "the relative URI \"{}\" must be empty or begin with one slash: it has no scheme and no "
+        "host",
+        uri);
+  }
+  if (std::ranges::any_of(uri, IsSpace)) {
+    return InvalidArgument("the relative URI \"{}\" has whitespace or control characters", uri);
+  }
   for (std::size_t at = 0; at < uri.size(); ++at) {
     const char c = uri[at];
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) return false;
-    if (std::string_view("\"#<>\\^`{|}[]").find(c) != std::string_view::npos) return false;
-    if (c == '%' && (at + 2 >= uri.size() || !IsHex(uri[at + 1]) || !IsHex(uri[at + 2]))) {
-      return false;
+    if (c == '#') return InvalidArgument("the relative URI \"{}\" has a fragment", uri);
+    const bool is_broken =
+        c == '%' && (at + 2 >= uri.size() || !IsHex(uri[at + 1]) || !IsHex(uri[at + 2]));
+    if (is_broken || std::string_view("\x7f\"<>\\^`{|}[]").find(c) != std::string_view::npos) {
+      return InvalidArgument("the relative URI \"{}\" is no URI at \"{}\"", uri, uri.substr(at));
     }
   }
-  return true;
+  return {};
 }
 
 bool IsReservedAppEngineHeader(std::string_view name) {

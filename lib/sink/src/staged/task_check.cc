@@ -38,7 +38,7 @@ Status CheckHttp(const pb::HttpRequest& request) {
 }
 
 Status CheckAppEngine(const pb::AppEngineHttpRequest& request) {
-  if (!IsRelativeUri(request.relative_uri())) return Violated();
+  if (!CheckRelativeUri(request.relative_uri()).ok()) return Violated();
   if (!request.app_engine_routing().host().empty()) return Violated();
   for (const auto& [name, value] : request.headers()) {
     if (IsReservedAppEngineHeader(name)) return Violated();

@@ -8,7 +8,7 @@
 //   auto schema = HttpTarget::To("https://worker.example/orders").WithBody(body)
 //                     .WithMethod(cloudtasks::HttpMethod::PUT);
 //
-// A refused setting is kept: the schema says it in `status()`, and the sink's `Build`
+// A refused setting is kept: the schema says it in `status()`, and the opening of a writer
 // returns it. What a function of the record gives is checked for each record, and
 // refused values go to the failed-task handler.
 //
@@ -21,7 +21,6 @@
 #include <google/cloud/tasks/v2/task.pb.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,9 +31,6 @@
 #include "sluice/sink/serializer.h"
 
 namespace sluice::sink {
-
-namespace cloudtasks = ::google::cloud::tasks::v2;
-using Headers = std::map<std::string, std::string>;
 
 /// The part of an HTTP request that no record changes.
 class HttpTarget {
@@ -127,12 +123,7 @@ class HttpTarget::Schema final : public TaskSerializer<T> {
       for (const auto& [name, value] : headers) (*request.mutable_headers())[name] = value;
     }
     if (target_.has_body()) {
-      SLUICE_ASSIGN_OR_RETURN(std::optional<std::string> body, body_->Serialize(record));
-      if (!body) {
-        return InvalidArgument("the body serializer {} returned null; it cannot skip a record",
-                               body_->name());
-      }
-      request.set_body(*std::move(body));
+      SLUICE_ASSIGN_OR_RETURN(*request.mutable_body(), BodyOf(*body_, record));
     }
     return true;
   }

@@ -9,6 +9,7 @@
 
 #include <google/cloud/tasks/v2/task.pb.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@
 #include "sluice/sink/failed_task_handler.h"
 
 namespace sluice::sink {
+
+namespace cloudtasks = ::google::cloud::tasks::v2;
+using Headers = std::map<std::string, std::string>;
 
 template <typename T>
 class TaskSerializer {
@@ -28,8 +32,7 @@ class TaskSerializer {
   }
   /// Fills `task`, which comes cleared and must stay without a name: the sink composes
   /// names. False skips the record, which is no failure.
-  [[nodiscard]] virtual StatusOr<bool> Serialize(const T& record,
-                                                 google::cloud::tasks::v2::Task& task) = 0;
+  [[nodiscard]] virtual StatusOr<bool> Serialize(const T& record, cloudtasks::Task& task) = 0;
 };
 
 template <typename T>
@@ -44,5 +47,14 @@ class ByteSerializer {
   [[nodiscard]] virtual StatusOr<std::optional<std::string>> Serialize(const T& record) = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
 };
+
+/// The body of a record for a request that has one.
+template <typename T>
+[[nodiscard]] StatusOr<std::string> BodyOf(ByteSerializer<T>& serializer, const T& record) {
+  SLUICE_ASSIGN_OR_RETURN(std::optional<std::string> body, serializer.Serialize(record));
+  if (body) return *std::move(body);
+  return InvalidArgument("the body serializer {} returned null; it cannot skip a record",
+                         serializer.name());
+}
 
 }  // namespace sluice::sink
