@@ -74,10 +74,11 @@ void Run(std::string_view title, bool is_named, std::int64_t records) {
   env::SystemRandom random;
   const sink::HostServices host{
       std::make_shared<sink::ThreadMailbox>(), &metrics, &wall, &steady, &random, 0};
-  auto writer =
-      builder.Build()->OpenWriter(host, []() -> StatusOr<std::unique_ptr<sink::TaskCreator>> {
-        return std::make_unique<InstantCreator>();
-      });
+  auto writer = builder.Build()->OpenWriter(
+      host, {.make_creator = []() -> StatusOr<std::unique_ptr<sink::TaskCreator>> {
+               return std::make_unique<InstantCreator>();
+             },
+             .make_reader = nullptr});
   Check(writer.status());
   std::string record(1024, 'x');
   std::int64_t before_kib = 0;

@@ -8,9 +8,10 @@
 #include "env/posix/file_system.h"
 #include "env/posix/steady_clock.h"
 #include "env/posix/system_random.h"
-#include "runner/client.h"
 #include "runner/dead_letter_file.h"
 #include "runner/record_mapper.h"
+#include "runner/sink_settings.h"
+#include "sluice/sink/client.h"
 #include "sluice/sink/eager_writer.h"
 #include "sluice/sink/failed_task_handler.h"
 #include "sluice/sink/options.h"
@@ -25,6 +26,7 @@ namespace sluice::runner {
 namespace {
 
 using Task = google::cloud::tasks::v2::Task;
+using Warn = std::function<void(std::string_view)>;
 
 /// The record under way, and what is wrong with it.
 struct Item {
@@ -171,40 +173,31 @@ class TaskSink : public SinkPort {
   [[nodiscard]] BatchFill fill() const override { return fill_; }
 
   Status OpenEager(std::unique_ptr<Mapping> mapping, const RunnerOptions& options,
-                   sink::WriterOptions writer, const std::shared_ptr<gcp::ChannelPool>& pool,
-                   const std::function<void(std::string_view)>& warn) {
+                   const sink::SinkSettings& settings, Warn warn) {
     sink::EagerWriterParts parts;
     parts.mapper = std::move(mapping);
     parts.handler = Handler(options);
-    parts.make_creator = [pool, this, warn]() -> StatusOr<std::unique_ptr<sink::TaskCreator>> {
-      return MakeTaskCreator(pool, writing_.steady_clock, warn);
-    };
-    parts.options = writer;
+    parts.make_creator =
+        sink::MakeClient(settings, writing_.steady_clock, std::move(warn)).make_creator;
+    parts.options = settings.writer_options;
     parts.host = writing_.host;
     SLUICE_ASSIGN_OR_RETURN(writer_, sink::OpenEagerWriter(std::move(parts)));
     return {};
   }
 
-  Status OpenStaged(std::unique_ptr<Mapping> mapping, sink::StagedCommitterConfig config,
-                    const std::shared_ptr<gcp::ChannelPool>& pool, bool is_emulator,
-                    const std::function<void(std::string_view)>& warn) {
+  Status OpenStaged(std::unique_ptr<Mapping> mapping, const sink::SinkSettings& settings,
+                    Warn warn) {
     mapping_ = mapping.get();
-    fill_.tasks_max = config.staged.max_staged_tasks();
-    fill_.bytes_max = config.staged.max_staged_bytes();
-    const sink::StagedOptions staged = config.staged;
-    sink::MakeRetentionReader make_reader;
-    if (!is_emulator) {
-      make_reader = [pool]() -> StatusOr<std::unique_ptr<sink::QueueRetentionReader>> {
-        return MakeRetentionReader(pool);
-      };
-    }
-    SLUICE_ASSIGN_OR_RETURN(committer_, sink::OpenStagedCommitter(
-                                            std::move(config), make_reader,
-                                            [&]() -> StatusOr<std::unique_ptr<sink::TaskCreator>> {
-                                              return MakeTaskCreator(pool, committing_.steady_clock,
-                                                                     warn);
-                                            },
-                                            committing_.host));
+    const sink::StagedOptions& staged = *settings.staged_options;
+    fill_.tasks_max = staged.max_staged_tasks();
+    fill_.bytes_max = staged.max_staged_bytes();
+    const sink::SinkClient client =
+        sink::MakeClient(settings, committing_.steady_clock, std::move(warn));
+    SLUICE_ASSIGN_OR_RETURN(
+        committer_,
+        sink::OpenStagedCommitter(
+            {.queue = *mapping->fixed_queue(), .writer = settings.writer_options, .staged = staged},
+            client.make_reader, client.make_creator, committing_.host));
     sink::StagedWriterParts parts;
     parts.mapper = std::move(mapping);
     parts.handler = sink::FailJob();
@@ -235,49 +228,6 @@ class TaskSink : public SinkPort {
   std::unique_ptr<sink::SinkWriter> writer_;
 };
 
-template <typename Builder, typename Setter, typename T>
-void SetIfGiven(Builder& builder, Setter setter, const std::optional<T>& value) {
-  if (!value) return;
-  if constexpr (std::is_same_v<T, Duration>) {
-    (builder.*setter)(absl::ToChronoNanoseconds(*value));
-  } else {
-    (builder.*setter)(*value);
-  }
-}
-
-StatusOr<sink::WriterOptions> ToWriterOptions(const SinkOptions& given) {
-  using Builder = sink::WriterOptions::Builder;
-  Builder builder;
-  SetIfGiven(builder, &Builder::set_max_in_flight_tasks, given.max_in_flight);
-  SetIfGiven(builder, &Builder::set_channel_pool_size, given.channels);
-  SetIfGiven(builder, &Builder::set_recovery_initial_backoff, given.initial_backoff);
-  SetIfGiven(builder, &Builder::set_recovery_max_backoff, given.max_backoff);
-  SetIfGiven(builder, &Builder::set_recovery_max_attempts, given.max_attempts);
-  SetIfGiven(builder, &Builder::set_not_found_recovery_initial_backoff,
-             given.not_found_initial_backoff);
-  SetIfGiven(builder, &Builder::set_not_found_recovery_max_backoff, given.not_found_max_backoff);
-  SetIfGiven(builder, &Builder::set_not_found_recovery_max_attempts, given.not_found_max_attempts);
-  SetIfGiven(builder, &Builder::set_per_destination_metrics, given.per_destination_metrics);
-  return builder.Build();
-}
-
-StatusOr<sink::StagedOptions> ToStagedOptions(const SinkOptions& given) {
-  using Builder = sink::StagedOptions::Builder;
-  Builder builder;
-  SetIfGiven(builder, &Builder::set_name_retention, given.name_retention);
-  SetIfGiven(builder, &Builder::set_clock_skew_allowance, given.clock_skew_allowance);
-  SetIfGiven(builder, &Builder::set_request_timeout, given.request_timeout);
-  SetIfGiven(builder, &Builder::set_max_staged_tasks, given.max_staged_tasks);
-  SetIfGiven(builder, &Builder::set_max_staged_bytes, given.max_staged_bytes);
-  SetIfGiven(builder, &Builder::set_verify_queue_retention, given.verify_queue_retention);
-  if (given.expired_envelope_policy) {
-    SLUICE_ASSIGN_OR_RETURN(const sink::ExpiredEnvelopePolicy policy,
-                            sink::ParseExpiredEnvelopePolicy(*given.expired_envelope_policy));
-    builder.set_expired_envelope_policy(policy);
-  }
-  return builder.Build();
-}
-
 }  // namespace
 
 StatusOr<std::unique_ptr<SinkPort>> MakeTaskSink(const RunnerOptions& options,
@@ -286,18 +236,13 @@ StatusOr<std::unique_ptr<SinkPort>> MakeTaskSink(const RunnerOptions& options,
   SLUICE_ASSIGN_OR_RETURN(sink::QueueDestination queue,
                           sink::QueueDestination::Parse(options.queue));
   SLUICE_ASSIGN_OR_RETURN(runner::RecordMapper mapper, RecordMapper::Make(options.mapping));
-  SLUICE_ASSIGN_OR_RETURN(const sink::WriterOptions writer, ToWriterOptions(options.sink));
-  SLUICE_ASSIGN_OR_RETURN(const sink::StagedOptions staged, ToStagedOptions(options.sink));
-  SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<gcp::ChannelPool> pool, MakePool(options));
+  SLUICE_ASSIGN_OR_RETURN(const sink::SinkSettings settings, ToSinkSettings(options));
   auto sink = std::make_unique<TaskSink>(metrics);
-  auto mapping = std::make_unique<Mapping>(queue, std::move(mapper));
-  if (options.sink.is_exactly_once) {
-    SLUICE_RETURN_IF_ERROR(sink->OpenStaged(std::move(mapping),
-                                            {.queue = queue, .writer = writer, .staged = staged},
-                                            pool, !options.emulator_endpoint.empty(), warn));
-  } else {
-    SLUICE_RETURN_IF_ERROR(sink->OpenEager(std::move(mapping), options, writer, pool, warn));
-  }
+  auto mapping = std::make_unique<Mapping>(std::move(queue), std::move(mapper));
+  SLUICE_RETURN_IF_ERROR(
+      options.sink.is_exactly_once
+          ? sink->OpenStaged(std::move(mapping), settings, std::move(warn))
+          : sink->OpenEager(std::move(mapping), options, settings, std::move(warn)));
   return std::unique_ptr<SinkPort>(std::move(sink));
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/fails_with.h"
 #include "testing/text_body.h"
 
 namespace sluice::sink {
@@ -12,7 +13,7 @@ namespace {
 using cloudtasks::AppEngineHttpRequest;
 using cloudtasks::AppEngineRouting;
 using cloudtasks::HttpMethod;
-using testing::Says;
+using testing::FailsWith;
 using testing::TextBody;
 using Builder = AppEngineTarget::Builder<std::string>;
 using Routing = std::optional<AppEngineRouting>;
@@ -107,7 +108,7 @@ TEST_F(AppEngineTargetTest, C109_C110_C111_OnlyPostAndPutCallTheSerializer) {
   EXPECT_EQ(body->calls, 0);
   for (const auto method : {HttpMethod::POST, HttpMethod::PUT}) {
     EXPECT_EQ(Made(builder.WithMethod(method), "b").body(), "b");
-    EXPECT_TRUE(Says(Refused(builder, "null"), "TextBody returned null"));
+    EXPECT_TRUE(FailsWith(Refused(builder, "null"), "TextBody returned null"));
   }
 }
 
@@ -119,7 +120,8 @@ TEST_F(AppEngineTargetTest, C112_C113_HeadersOfTheServiceCannotBeOverridden) {
   for (const std::string name :
        {"Host", " content-LENGTH ", "X-Google-Trace", "x-appengine-task"}) {
     const Status status = Refused(builder, name);
-    EXPECT_TRUE(Says(status, "\"" + name + "\"") && Says(status, "cannot be overridden")) << name;
+    EXPECT_TRUE(FailsWith(status, "\"" + name + "\"") && FailsWith(status, "cannot be overridden"))
+        << name;
   }
   EXPECT_EQ(Made(builder, "X-Request-Id").headers().size(), 1U);
   EXPECT_EQ(Made(builder, "Content-Type").headers().size(), 1U);
@@ -135,25 +137,25 @@ TEST_F(AppEngineTargetTest, C114_C115_RelativeUris) {
                                  std::string("/tasks/%E2%9C%93?source=flink&empty=")}) {
     EXPECT_TRUE(refusal(uri).ok()) << uri;
   }
-  EXPECT_TRUE(Says(refusal(longest + "a"), "2083"));
-  EXPECT_TRUE(Says(refusal("/ta sks"), "whitespace"));
+  EXPECT_TRUE(FailsWith(refusal(longest + "a"), "2083"));
+  EXPECT_TRUE(FailsWith(refusal("/ta sks"), "whitespace"));
   for (const auto* uri : {"tasks/orders", "//worker.example/tasks", "/tasks#fragment", "/tasks%",
                           "/tasks%4", "/tasks%zz", "http://h/"}) {
-    EXPECT_TRUE(Says(refusal(uri), uri)) << uri;
+    EXPECT_TRUE(FailsWith(refusal(uri), uri)) << uri;
   }
 }
 
 TEST_F(AppEngineTargetTest, C116_C117_WhatARecordGivesIsCheckedForEachRecord) {
   auto by_uri = builder;
   by_uri.WithRelativeUri([](const std::string& record) { return record; });
-  EXPECT_TRUE(Says(Refused(by_uri, "not/absolute-path"), "extracted relative URI"));
+  EXPECT_TRUE(FailsWith(Refused(by_uri, "not/absolute-path"), "extracted relative URI"));
   auto by_routing = builder;
   by_routing.WithRouting(
       [](const std::string& record) { return Routing(To("s", "", "", record)); });
   EXPECT_EQ(Made(by_routing, "").app_engine_routing().service(), "s");
   const Status routing = Refused(by_routing, "host.example");
-  EXPECT_TRUE(Says(routing, "extracted routing") && Says(routing, "output-only"));
-  EXPECT_TRUE(Says(builder.WithRouting(To("s", "", "", "h")).Build().status(), "output-only"));
+  EXPECT_TRUE(FailsWith(routing, "extracted routing") && FailsWith(routing, "output-only"));
+  EXPECT_TRUE(FailsWith(builder.WithRouting(To("s", "", "", "h")).Build().status(), "output-only"));
 }
 
 // What the original refuses when it runs is not there to be called.
@@ -174,15 +176,16 @@ static_assert(CanBuild<Builder> && !CanBuild<AppEngineTarget>);
 static_assert(TakesHeaders<Builder> && !TakesHeaders<AppEngineTarget>);
 
 TEST_F(AppEngineTargetTest, C119_BadSettingsAreRefused) {
-  EXPECT_TRUE(Says(AppEngineTarget::To("/").WithBody<std::string>(nullptr).Build().status(),
-                   "body serializer must not be null"));
+  EXPECT_TRUE(FailsWith(AppEngineTarget::To("/").WithBody<std::string>(nullptr).Build().status(),
+                        "body serializer must not be null"));
   EXPECT_TRUE(
-      Says(Builder(builder).WithMethod(HttpMethod::HTTP_METHOD_UNSPECIFIED).Build().status(),
-           "concrete verb"));
-  EXPECT_TRUE(Says(Builder(builder).WithRouting(nullptr).Build().status(), "routing function"));
-  EXPECT_TRUE(Says(Builder(builder).WithHeaders(nullptr).Build().status(), "header function"));
+      FailsWith(Builder(builder).WithMethod(HttpMethod::HTTP_METHOD_UNSPECIFIED).Build().status(),
+                "concrete verb"));
   EXPECT_TRUE(
-      Says(Builder(builder).WithRelativeUri(nullptr).Build().status(), "relative URI function"));
+      FailsWith(Builder(builder).WithRouting(nullptr).Build().status(), "routing function"));
+  EXPECT_TRUE(FailsWith(Builder(builder).WithHeaders(nullptr).Build().status(), "header function"));
+  EXPECT_TRUE(FailsWith(Builder(builder).WithRelativeUri(nullptr).Build().status(),
+                        "relative URI function"));
 }
 
 TEST_F(AppEngineTargetTest, C120_ABuiltSchemaKeepsWhatItWasBuiltWith) {

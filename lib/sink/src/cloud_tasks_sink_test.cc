@@ -54,11 +54,12 @@ TEST_F(SinkBuilderTest, C66_C67_SettingsAreCarriedUnchanged) {
   const auto options = *WriterOptions::Builder().set_channel_pool_size(8).Build();
   const auto sink = *builder.writer_options(options)
                          .service_account_key_file("key.json")
-                         .endpoint("127.0.0.1:8085", true)
+                         .tls_endpoint("127.0.0.1:8085")
                          .Build();
   EXPECT_EQ(sink.settings().writer_options, options);
   EXPECT_EQ(sink.settings().service_account_key_file, "key.json");
   EXPECT_EQ(sink.settings().endpoint->address.port(), 8085);
+  EXPECT_TRUE(sink.settings().endpoint->is_tls);
 }
 
 TEST_F(SinkBuilderTest, C68_C330_LastOfQueueAndResolverCounts) {
@@ -103,6 +104,15 @@ TEST_F(SinkBuilderTest, C73_C74_EmulatorTakesNeitherCredentialsNorAPool) {
   EXPECT_TRUE(FailsWith(pool, "channel_pool_size") && FailsWith(pool, "emulator_endpoint"));
 }
 
+TEST_F(SinkBuilderTest, CredentialsNeedAnEndpointThatTheyCanTrust) {
+  builder.service_account_key_file("k");
+  EXPECT_TRUE(FailsWith(Sink::Builder(builder).endpoint("h:1").Build().status(), "plaintext"));
+  EXPECT_TRUE(FailsWith(Sink::Builder(builder).tls_endpoint("h:1", "roots.pem").Build().status(),
+                        "root file"));
+  EXPECT_TRUE(FailsWith(Sink::Builder(builder).tls_endpoint("h").Build().status(),
+                        "tls_endpoint must have the form host:port"));
+}
+
 TEST_F(SinkBuilderTest, C86_C87_C88_StagedModeNeedsItsModeAFixedQueueAndFailJob) {
   EXPECT_TRUE(FailsWith(Sink::Builder(builder).staged_options({}).Build().status(),
                         "staged_options need the delivery_guarantee"));
@@ -137,10 +147,11 @@ TEST_F(SinkBuilderTest, OpenedWriterCreatesTheTasksOfItsRecords) {
     return std::optional<std::string>(record);
   });
   const auto sink = *builder.Build();
-  const auto writer =
-      sink.OpenWriter(world.Host(), [&world]() -> StatusOr<std::unique_ptr<TaskCreator>> {
-        return std::make_unique<testing::ScriptedCreator>(world.creator);
-      });
+  const auto writer = sink.OpenWriter(
+      world.Host(), {.make_creator = [&world]() -> StatusOr<std::unique_ptr<TaskCreator>> {
+                       return std::make_unique<testing::ScriptedCreator>(world.creator);
+                     },
+                     .make_reader = nullptr});
   ASSERT_TRUE(writer.ok());
   const std::string record = "order-1";
   ASSERT_TRUE((*writer)->Write(Sink::Erase(record)).ok() && (*writer)->Flush(true).ok());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sluice/sink/endpoint.h"
+#include "testing/fails_with.h"
 #include "testing/text_body.h"
 
 namespace sluice::sink {
@@ -15,7 +16,7 @@ namespace {
 using cloudtasks::HttpMethod;
 using cloudtasks::Task;
 
-using testing::Says;
+using testing::FailsWith;
 using testing::TextBody;
 
 class HttpTargetTest : public ::testing::Test {
@@ -64,13 +65,13 @@ TEST_F(HttpTargetTest, C96_OnlyMethodsWithABodyCallTheSerializer) {
 }
 
 TEST_F(HttpTargetTest, C98_NullBodyIsAFailureNamingTheSerializer) {
-  EXPECT_TRUE(Says(Refused(schema, "null"), "TextBody returned null"));
+  EXPECT_TRUE(FailsWith(Refused(schema, "null"), "TextBody returned null"));
 }
 
 TEST_F(HttpTargetTest, C99_UrlOfARecordIsChecked) {
   const auto with = schema.WithUrl([](const std::string& record) { return record; });
   EXPECT_EQ(Made(with, "http://a/1").http_request().url(), "http://a/1");
-  EXPECT_TRUE(Says(Refused(with, "/v1/x"), "absolute http"));
+  EXPECT_TRUE(FailsWith(Refused(with, "/v1/x"), "absolute http"));
 }
 
 TEST_F(HttpTargetTest, C100_TokensAreSet) {
@@ -83,8 +84,8 @@ TEST_F(HttpTargetTest, C100_TokensAreSet) {
 }
 
 TEST_F(HttpTargetTest, C101_TheTwoTokensExcludeEachOtherAndTheSameKindReplaces) {
-  EXPECT_TRUE(Says(schema.WithOidcToken("a@b").WithOAuthToken("a@b").status(), "oneof"));
-  EXPECT_TRUE(Says(schema.WithOAuthToken("a@b").WithOidcToken("a@b").status(), "oneof"));
+  EXPECT_TRUE(FailsWith(schema.WithOidcToken("a@b").WithOAuthToken("a@b").status(), "oneof"));
+  EXPECT_TRUE(FailsWith(schema.WithOAuthToken("a@b").WithOidcToken("a@b").status(), "oneof"));
   const Task task = Made(schema.WithOidcToken("a@b", "aud").WithOidcToken("c@d"), "x");
   EXPECT_EQ(task.http_request().oidc_token().service_account_email(), "c@d");
   EXPECT_EQ(task.http_request().oidc_token().audience(), "");

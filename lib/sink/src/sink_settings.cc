@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluice/sink/sink_settings.h"
 
+#include "blank.h"
+
 namespace sluice::sink {
 
 Status CheckKeyFilePath(std::string_view path) {
-  if (path.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos) {
-    return InvalidArgument("service_account_key_file must not be blank");
-  }
+  if (IsBlank(path)) return InvalidArgument("service_account_key_file must not be blank");
   return {};
 }
 
-Status CheckSettings(const SinkSettings& settings, bool has_fixed_queue) {
+Status CheckClientSettings(const SinkSettings& settings) {
   if (settings.emulator_endpoint) {
     if (settings.service_account_key_file) {
       return FailedPrecondition(
@@ -31,6 +31,18 @@ Status CheckSettings(const SinkSettings& settings, bool has_fixed_queue) {
         "service_account_key_file and a plaintext endpoint exclude each other: credentials need "
         "TLS");
   }
+  if (settings.endpoint && !settings.endpoint->tls_root_file.empty() &&
+      settings.service_account_key_file) {
+    return FailedPrecondition(
+        "service_account_key_file and the root file of an endpoint exclude each other: calls with "
+        "a "
+        "key trust the system's certificates");
+  }
+  return {};
+}
+
+Status CheckSettings(const SinkSettings& settings, bool has_fixed_queue) {
+  SLUICE_RETURN_IF_ERROR(CheckClientSettings(settings));
   const bool is_staged = settings.guarantee == DeliveryGuarantee::kExactlyOnce;
   if (settings.staged_options && !is_staged) {
     return FailedPrecondition("staged_options need the delivery_guarantee exactly-once");

@@ -78,10 +78,9 @@ std::unique_ptr<SinkCommitter> MakeStagedCommitter(StagedCommitterConfig config,
   return std::make_unique<StagedCommitter>(std::move(config), std::move(creator), host);
 }
 
-StatusOr<std::unique_ptr<SinkCommitter>> OpenStagedCommitter(StagedCommitterConfig config,
-                                                             const MakeRetentionReader& make_reader,
-                                                             const MakeTaskCreator& make_creator,
-                                                             const HostServices& host) {
+StatusOr<std::unique_ptr<SinkCommitter>> OpenStagedCommitter(
+    StagedCommitterConfig config, const RetentionReaderFactory& make_reader,
+    const TaskCreatorFactory& make_creator, const HostServices& host) {
   if (config.staged.verify_queue_retention() && make_reader != nullptr) {
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<QueueRetentionReader> reader, make_reader());
     Status verified = VerifyRetention(config.queue, config.staged, *reader);

@@ -357,7 +357,7 @@ class RetentionTest : public ::testing::Test {
  protected:
   Status Open(std::variant<std::optional<Duration>, Failure> answer, StagedOptions staged = {},
               bool emulator = false) {
-    MakeRetentionReader reader = [&]() -> StatusOr<std::unique_ptr<QueueRetentionReader>> {
+    RetentionReaderFactory reader = [&]() -> StatusOr<std::unique_ptr<QueueRetentionReader>> {
       auto made = std::make_unique<Reader>();
       made->answer = answer;
       made->reads = &reads_;

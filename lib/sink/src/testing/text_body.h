@@ -30,8 +30,4 @@ class TextBody : public ByteSerializer<std::string> {
   int calls = 0;
 };
 
-inline bool Says(const Status& status, std::string_view part) {
-  return !status.ok() && Message(status).find(part) != std::string_view::npos;
-}
-
 }  // namespace sluice::sink::testing

@@ -18,6 +18,7 @@
 
 #include "../eager_writer.h"
 #include "env/posix/clock.h"
+#include "fails_with.h"
 
 namespace sluice::sink::testing {
 
@@ -244,10 +245,5 @@ class WriterHarness {
   std::int64_t Metric(std::string_view name) { return metrics.Sample(name).value_or(-1); }
   [[nodiscard]] std::size_t sent() const { return creator->requests.size(); }
 };
-
-/// True when `status` is an error whose message has `part`.
-inline bool FailsWith(const Status& status, std::string_view part) {
-  return !status.ok() && Message(status).find(part) != std::string_view::npos;
-}
 
 }  // namespace sluice::sink::testing

@@ -21,10 +21,13 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/sink/client.h"
 #include "sluice/sink/destination_resolver.h"
 #include "sluice/sink/eager_writer.h"
 #include "sluice/sink/serializer.h"
 #include "sluice/sink/sink_settings.h"
+#include "sluice/sink/staged/staged_committer.h"
+#include "sluice/sink/staged/staged_writer.h"
 
 namespace sluice::sink {
 
@@ -45,17 +48,34 @@ class CloudTasksSink {
     return std::make_unique<Mapper>(resolver_, serializer_, extractor_);
   }
 
-  /// For at-least-once only. `make_creator` opens the client for `settings()`.
-  [[nodiscard]] StatusOr<std::unique_ptr<SinkWriter>> OpenWriter(
-      const HostServices& host, TaskCreatorFactory make_creator) const {
-    if (settings_.guarantee != DeliveryGuarantee::kAtLeastOnce) {
-      return FailedPrecondition("a sink for exactly-once has a staging writer and a committer");
+  /// At least once: creates tasks with what `client` opens (MakeClient for `settings()`).
+  /// Exactly once: stages them and opens no client.
+  [[nodiscard]] StatusOr<std::unique_ptr<SinkWriter>> OpenWriter(const HostServices& host,
+                                                                 const SinkClient& client) const {
+    if (settings_.guarantee == DeliveryGuarantee::kExactlyOnce) {
+      return OpenStagedWriter({.mapper = NewMapper(),
+                               .handler = settings_.make_handler(),
+                               .options = StagedOptionsOrDefault(),
+                               .host = host});
     }
     return OpenEagerWriter({.mapper = NewMapper(),
                             .handler = settings_.make_handler(),
-                            .make_creator = std::move(make_creator),
+                            .make_creator = client.make_creator,
                             .options = settings_.writer_options,
                             .host = host});
+  }
+
+  /// For exactly-once only; with a mailbox and a metric group apart from the writer's.
+  /// Reads the queue's retention first, unless the options or an emulator say otherwise.
+  [[nodiscard]] StatusOr<std::unique_ptr<SinkCommitter>> OpenCommitter(
+      const HostServices& host, const SinkClient& client) const {
+    if (settings_.guarantee != DeliveryGuarantee::kExactlyOnce) {
+      return FailedPrecondition("only a sink with the delivery_guarantee exactly-once commits");
+    }
+    return OpenStagedCommitter({.queue = *fixed_queue(),
+                                .writer = settings_.writer_options,
+                                .staged = StagedOptionsOrDefault()},
+                               client.make_reader, client.make_creator, host);
   }
 
   /// The record as the writers take it.
@@ -97,6 +117,10 @@ class CloudTasksSink {
   };
 
   CloudTasksSink() = default;
+
+  [[nodiscard]] StagedOptions StagedOptionsOrDefault() const {
+    return settings_.staged_options.value_or(StagedOptions());
+  }
 
   SinkSettings settings_;
   std::shared_ptr<DestinationResolver<T>> resolver_;
@@ -157,11 +181,15 @@ class CloudTasksSink<T>::Builder {
     if (parsed.ok()) sink_.settings_.emulator_endpoint = *parsed;
     return *this;
   }
-  Builder& endpoint(std::string_view host_port, bool is_tls = false) {
-    const auto parsed = Endpoint::Parse("endpoint", host_port);
-    Refuse(parsed.status());
-    if (parsed.ok()) sink_.settings_.endpoint = ServiceEndpoint{*parsed, is_tls};
-    return *this;
+  /// In plaintext. Of `endpoint` and `tls_endpoint` the last call counts.
+  Builder& endpoint(std::string_view host_port) {
+    return SetEndpoint("endpoint", host_port,
+                       {.address = {}, .is_tls = false, .tls_root_file = ""});
+  }
+  /// Trusts the certificates in `root_file` (PEM), or the system's without one.
+  Builder& tls_endpoint(std::string_view host_port, std::string root_file = "") {
+    return SetEndpoint("tls_endpoint", host_port,
+                       {.address = {}, .is_tls = true, .tls_root_file = std::move(root_file)});
   }
 
   [[nodiscard]] StatusOr<CloudTasksSink> Build() const {
@@ -181,6 +209,15 @@ class CloudTasksSink<T>::Builder {
   }
   void Require(bool is_set, std::string_view name) {
     if (!is_set) Refuse(InvalidArgument("{} must not be null", name));
+  }
+  Builder& SetEndpoint(std::string_view setting, std::string_view host_port,
+                       ServiceEndpoint endpoint) {
+    auto parsed = Endpoint::Parse(setting, host_port);
+    Refuse(parsed.status());
+    if (!parsed.ok()) return *this;
+    endpoint.address = *std::move(parsed);
+    sink_.settings_.endpoint = std::move(endpoint);
+    return *this;
   }
 
   CloudTasksSink sink_;

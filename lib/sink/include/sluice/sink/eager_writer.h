@@ -7,7 +7,6 @@
 // Threading: see sink_writer.h. Ownership: the writer owns what it is given; what the
 // host services point to must outlive it.
 
-#include <functional>
 #include <memory>
 
 #include "base/status.h"
@@ -19,8 +18,6 @@
 #include "sluice/sink/task_creator.h"
 
 namespace sluice::sink {
-
-using TaskCreatorFactory = std::function<StatusOr<std::unique_ptr<TaskCreator>>()>;
 
 struct EagerWriterParts {
   std::unique_ptr<RecordMapper> mapper;

@@ -24,6 +24,7 @@ namespace sluice::sink {
 struct ServiceEndpoint {
   Endpoint address;
   bool is_tls = false;
+  std::string tls_root_file;  // PEM to trust; empty: the system's
   friend bool operator==(const ServiceEndpoint&, const ServiceEndpoint&) = default;
 };
 
@@ -41,6 +42,7 @@ struct SinkSettings {
 };
 
 /// The rules between settings; the single values were checked where they were set.
+[[nodiscard]] Status CheckClientSettings(const SinkSettings& settings);  // of the client alone
 [[nodiscard]] Status CheckSettings(const SinkSettings& settings, bool has_fixed_queue);
 [[nodiscard]] Status CheckKeyFilePath(std::string_view path);
 

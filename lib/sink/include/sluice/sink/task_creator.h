@@ -8,6 +8,7 @@
 
 #include <google/cloud/tasks/v2/cloudtasks.pb.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -44,5 +45,8 @@ class TaskCreator {
   /// Ends the client; calls under way may still complete. A second call does nothing.
   virtual Status Close() = 0;
 };
+
+/// Opens a client.
+using TaskCreatorFactory = std::function<StatusOr<std::unique_ptr<TaskCreator>>()>;
 
 }  // namespace sluice::sink

@@ -2,7 +2,7 @@
 #pragma once
 
 // The frame of an envelope (version 1), and the rules of its authorization window.
-// Layout, order of the checks and bounds: sink specification 5.4. The task stays the
+// Layout: docs/format/committer-state.md; order of the checks: sink specification 5.4. The task stays the
 // bytes that were staged; task_check.h looks into them.
 //
 // Threading: pure functions and values.

@@ -7,6 +7,8 @@
 //
 // Failure: the status code of the read, without the service's text.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <variant>
 
@@ -31,6 +33,9 @@ class QueueRetentionReader {
   /// A second call does nothing.
   [[nodiscard]] virtual Status Close() = 0;
 };
+
+/// Opens a reader.
+using RetentionReaderFactory = std::function<StatusOr<std::unique_ptr<QueueRetentionReader>>()>;
 
 /// Errors: FAILED_PRECONDITION when the queue keeps names for less than
 /// `name_retention` (compared exactly, fractions of a millisecond included);

@@ -14,7 +14,6 @@
 // committer's own. Ownership: keeps the creator.
 // Failure: messages name queue, status and counts, never a payload or the service's text.
 
-#include <functional>
 #include <memory>
 
 #include "base/status.h"
@@ -36,15 +35,11 @@ std::unique_ptr<SinkCommitter> MakeStagedCommitter(StagedCommitterConfig config,
                                                    std::unique_ptr<TaskCreator> creator,
                                                    const HostServices& host);
 
-using MakeRetentionReader = std::function<StatusOr<std::unique_ptr<QueueRetentionReader>>()>;
-using MakeTaskCreator = std::function<StatusOr<std::unique_ptr<TaskCreator>>()>;
-
 /// Verifies the queue's retention (unless the options turn that off, or `make_reader`
 /// is null, as it is with an emulator, which does not know the field), and only then
 /// makes the creator and the committer. What was opened is closed on failure.
-StatusOr<std::unique_ptr<SinkCommitter>> OpenStagedCommitter(StagedCommitterConfig config,
-                                                             const MakeRetentionReader& make_reader,
-                                                             const MakeTaskCreator& make_creator,
-                                                             const HostServices& host);
+StatusOr<std::unique_ptr<SinkCommitter>> OpenStagedCommitter(
+    StagedCommitterConfig config, const RetentionReaderFactory& make_reader,
+    const TaskCreatorFactory& make_creator, const HostServices& host);
 
 }  // namespace sluice::sink
