@@ -37,6 +37,10 @@ struct Options {
   std::uint64_t flush_log_bytes = 64u << 20;  // design, section 4 rule 6
   Duration flush_interval = absl::Seconds(30);
   Duration seal_after_idle = absl::Milliseconds(100);
+  /// A frame with so many bytes takes no more commands until it is closed.
+  std::size_t frame_bytes_soft_max = 8u << 20;
+  /// Under load frames are closed this far apart, unless one is full (docs/adr/0003).
+  Duration busy_frame_interval = absl::Milliseconds(3);
   /// Below this many free bytes on the log's device new work is refused (rule 5).
   std::uint64_t free_bytes_reserve = 128u << 20;
 };

@@ -19,11 +19,16 @@ Inbox::Refusal Inbox::PutCommand(Command& command, Done& done) {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return Refusal::kClosed;
   if (commands_.size() >= commands_max_ || command_bytes_ + bytes > bytes_max_) {
+    // A lane that waits for more commands than fit would wait in vain.
+    if (commands_min_ != kNoCommands) {
+      is_woken_ = true;
+      WakeLocked();
+    }
     return Refusal::kFull;
   }
   command_bytes_ += bytes;
   commands_.push_back({std::move(command), std::move(done)});
-  if (commands_min_ != kNoCommands && commands_.size() >= commands_min_) WakeLocked();
+  if (AreEnoughGathered()) WakeLocked();
   return Refusal::kNone;
 }
 
@@ -51,14 +56,18 @@ void Inbox::WakeLocked() {
   changed_.notify_one();
 }
 
-Inbox::Taken Inbox::Take(std::size_t commands_min, Duration timeout) {
+bool Inbox::AreEnoughGathered() const {
+  if (commands_min_ == kNoCommands || commands_.empty()) return false;
+  return commands_.size() >= commands_min_ || command_bytes_ >= bytes_min_;
+}
+
+Inbox::Taken Inbox::Take(std::size_t commands_min, Duration timeout, std::size_t bytes_min) {
   std::unique_lock lock(mutex_);
   commands_min_ = commands_min;
+  bytes_min_ = bytes_min;
   const bool wants_commands = commands_min != kNoCommands;
   // Any answer counts here: a lane that is awake anyway takes what is there.
-  const auto is_ready = [&] {
-    return is_woken_ || !answers_.empty() || (wants_commands && commands_.size() >= commands_min);
-  };
+  const auto is_ready = [&] { return is_woken_ || !answers_.empty() || AreEnoughGathered(); };
   if (!is_ready() && timeout > absl::ZeroDuration()) {
     is_waiting_ = true;
     changed_.wait_for(lock, absl::ToChronoMicroseconds(timeout), is_ready);

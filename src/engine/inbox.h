@@ -63,15 +63,17 @@ class Inbox {
     std::vector<InboundCommand> commands;
   };
   static constexpr std::size_t kNoCommands = 0;
-  /// Waits for an answer, for `commands_min` commands, for `Wake`, or until
-  /// `timeout` passed; then takes all there is, commands too unless
-  /// `commands_min` is kNoCommands.
-  Taken Take(std::size_t commands_min, Duration timeout);
+  static constexpr std::size_t kAnyBytes = SIZE_MAX;
+  /// Waits for an answer, for `commands_min` commands or commands of `bytes_min`
+  /// bytes, for a command that does not fit, for `Wake`, or until `timeout` passed;
+  /// then takes all there is, commands too unless `commands_min` is kNoCommands.
+  Taken Take(std::size_t commands_min, Duration timeout, std::size_t bytes_min = kAnyBytes);
 
   [[nodiscard]] std::size_t command_count() const;
 
  private:
   void WakeLocked();
+  [[nodiscard]] bool AreEnoughGathered() const;
 
   const std::size_t commands_max_;
   const std::size_t bytes_max_;
@@ -83,6 +85,7 @@ class Inbox {
   std::size_t command_bytes_ = 0;
   bool is_waiting_ = false;
   std::size_t commands_min_ = 1;
+  std::size_t bytes_min_ = kAnyBytes;
   bool is_woken_ = false;
   bool is_closed_ = false;
 };

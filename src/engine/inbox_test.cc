@@ -81,6 +81,23 @@ TEST(Inbox, CommandsGatherWhileTheLaneWaitsForMore) {
   other.join();
 }
 
+TEST(Inbox, CommandsGatherUntilTheirBytesAreEnough) {
+  Inbox inbox(4, 1 << 20);
+  ASSERT_EQ(Put(inbox, SomeCommand(600)), Inbox::Refusal::kNone);
+  std::thread other([&] { EXPECT_EQ(Put(inbox, SomeCommand(600)), Inbox::Refusal::kNone); });
+  EXPECT_EQ(inbox.Take(4, kLong, 1'200).commands.size(), 2u);
+  other.join();
+}
+
+TEST(Inbox, AFullInboxIsNotWaitedFor) {
+  Inbox inbox(2, 1 << 20);
+  ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  ASSERT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kNone);
+  std::thread other([&] { EXPECT_EQ(Put(inbox, SomeCommand()), Inbox::Refusal::kFull); });
+  EXPECT_EQ(inbox.Take(4, kLong).commands.size(), 2u);
+  other.join();
+}
+
 TEST(Inbox, ManyWritersLoseNothing) {
   constexpr int kWriters = 4;
   constexpr std::size_t kEach = 2'000;

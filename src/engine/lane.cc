@@ -98,8 +98,12 @@ Status Lane::Recover(const Checkpoint& checkpoint, Time now) {
 }
 
 bool Lane::WantsCommands() const {
-  return ledger_.overlay().open_frame_bytes() < options_.frame_bytes_soft_max &&
-         reads_.size() < options_.reads_max;
+  return frame_bytes_left() > 0 && reads_.size() < options_.reads_max;
+}
+
+std::size_t Lane::frame_bytes_left() const {
+  const std::size_t filled = ledger_.overlay().open_frame_bytes();
+  return options_.frame_bytes_soft_max - std::min(filled, options_.frame_bytes_soft_max);
 }
 
 void Lane::Handle(Command command, Done done, Time now) {

@@ -92,6 +92,8 @@ class Lane {
   void Handle(Command command, Done done, Time now);
   /// False while the open frame or the reads are full: leave commands in the inbox.
   [[nodiscard]] bool WantsCommands() const;
+  /// What the open frame may still take, as the size of its records.
+  [[nodiscard]] std::size_t frame_bytes_left() const;
 
   /// What waited for the frame leaves in the next FinishRound.
   void OnCommitted(FrameNumber frame);

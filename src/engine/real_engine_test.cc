@@ -8,6 +8,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
+#include <latch>
 #include <mutex>
 #include <thread>
 
@@ -38,6 +40,8 @@ class OkDispatcher : public Dispatcher {
 class RealEngineTest : public testing::Test {
  protected:
   RealEngineTest() {
+    options_.log.segment_bytes_first = 64u << 10;
+    options_.log.segment_bytes = 64u << 10;
     std::string pattern = testing::TempDir() + "sluice-engine-XXXXXX";
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
@@ -56,10 +60,7 @@ class RealEngineTest : public testing::Test {
     dependencies.store = *std::move(store);
     dependencies.dispatcher = &dispatcher_;
     dependencies.random_seed = 5;
-    Options options;
-    options.log.segment_bytes_first = 64u << 10;
-    options.log.segment_bytes = 64u << 10;
-    auto engine = Engine::Open(options, std::move(dependencies), nullptr);
+    auto engine = Engine::Open(options_, std::move(dependencies), nullptr);
     EXPECT_TRUE(engine.ok()) << engine.status();
     return engine.ok() ? *std::move(engine) : nullptr;
   }
@@ -78,12 +79,13 @@ class RealEngineTest : public testing::Test {
     return result ? *std::move(result) : Reply(Internal("no reply"));
   }
 
-  static Command Create(const std::string& id, Duration in = absl::Hours(1)) {
+  static Command Create(const std::string& id, Duration in = absl::Hours(1),
+                        std::size_t body_bytes = 2000) {
     core::NewTask task;
     task.task_id = id;
     task.schedule_time = absl::Now() + in;
     task.request.url = "http://t/";
-    task.request.body = std::string(2000, 'b');
+    task.request.body = std::string(body_bytes, 'b');
     return CreateTask{kQueue, task};
   }
 
@@ -92,6 +94,7 @@ class RealEngineTest : public testing::Test {
   }
 
   std::string root_;
+  Options options_;
   env::SystemClock clock_;
   env::PosixFileSystem files_;
   OkDispatcher dispatcher_;
@@ -123,6 +126,50 @@ TEST_F(RealEngineTest, AStoppedEngineRefusesAndSaysSo) {
   auto engine = Open(root_ + "/data");
   engine->Stop(absl::ZeroDuration());
   EXPECT_TRUE(absl::IsUnavailable(Call(*engine, GetQueue{kQueue}).status()));
+}
+
+// Without the rule for full frames the lane would wait for the interval, although
+// nothing more can gather.
+TEST_F(RealEngineTest, AFullFrameIsClosedAtOnceAlsoUnderLoad) {
+  constexpr int kBusy = 8;
+  options_.busy_frame_interval = absl::Hours(1);
+  options_.frame_bytes_soft_max = 64u << 10;
+  auto engine = Open(root_ + "/data");
+  ASSERT_TRUE(Call(*engine, CreateQueue{kQueue, {}}).ok());
+
+  // Replies leave on the lane, so one that waits holds it while commands gather: a
+  // frame with all of them, which is what load looks like.
+  std::promise<void> go;
+  engine->Submit(GetQueue{kQueue}, [held = go.get_future().share()](Reply) { held.wait(); });
+  std::latch created(kBusy);
+  for (int i = 0; i < kBusy; ++i) {
+    engine->Submit(Create(fmt::format("busy{}", i)), [&](Reply reply) {
+      EXPECT_TRUE(reply.ok());
+      created.count_down();
+    });
+  }
+  go.set_value();
+  created.wait();
+
+  // So the next frame stays open,
+  std::atomic<bool> is_small_done = false;
+  const std::uint64_t before = engine->Metrics().commands;
+  engine->Submit(Create("small"), [&](Reply reply) { is_small_done = reply.ok(); });
+  while (engine->Metrics().commands == before) std::this_thread::yield();
+  EXPECT_FALSE(is_small_done);
+  // until it is full. A second large task does not fit and has the next one.
+  std::latch large(2);
+  for (const char* id : {"large", "larger"}) {
+    engine->Submit(Create(id, absl::Hours(1), options_.frame_bytes_soft_max + 1), [&](Reply reply) {
+      EXPECT_TRUE(reply.ok());
+      large.count_down();
+    });
+  }
+  const auto end = std::chrono::steady_clock::now() + kWaitMax;
+  while (!large.try_wait() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(large.try_wait());
+  EXPECT_TRUE(is_small_done);
+  engine->Stop(absl::ZeroDuration());  // replies that are late refer to this test
 }
 
 TEST_F(RealEngineTest, Rule8ABackupUnderLoadHoldsWhatWasAcknowledgedBeforeIt) {

@@ -34,12 +34,12 @@ constexpr std::size_t kRoundCommandsMax = 256;
 // Commands that gather during a sync before the lane starts on them all the same,
 // so that a slow disk does not leave it with all the work at once.
 constexpr std::size_t kGatheredCommandsMax = 64;
-// Under load a frame is closed this long after the one before at the earliest: a
-// sync that returns sooner would only make frames small, and each costs a write, a
-// sync and five wake-ups, whatever is in it (docs/adr/0003). A frame with fewer
-// commands than kBusyFrameCommands shows that there is no load, and the next one
-// does not wait; one with kFullFrameCommands is large enough.
-constexpr std::chrono::microseconds kBusyFrameInterval{3'000};
+// Under load a frame is closed Options::busy_frame_interval after the one before at
+// the earliest: a sync that returns sooner would only make frames small, and each
+// costs a write, a sync and five wake-ups, whatever is in it (docs/adr/0003). A frame
+// with fewer commands than kBusyFrameCommands shows that there is no load, and the
+// next one does not wait. One with kFullFrameCommands, or that can take no more, is
+// large enough.
 constexpr std::size_t kBusyFrameCommands = 6;
 constexpr std::size_t kFullFrameCommands = 32;
 
@@ -47,6 +47,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
  public:
   ThreadedEngine(const Options& options, Dependencies dependencies)
       : options_(options),
+        busy_frame_interval_(absl::ToChronoNanoseconds(options.busy_frame_interval)),
         clock_(*dependencies.clock),
         files_(*dependencies.files),
         log_dir_(std::move(dependencies.log_dir)),
@@ -130,6 +131,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
     LaneOptions lane;
     lane.limits = options.limits;
     lane.task_cache_bytes = options.task_cache_bytes;
+    lane.frame_bytes_soft_max = options.frame_bytes_soft_max;
     return lane;
   }
 
@@ -163,15 +165,16 @@ class ThreadedEngine final : public Engine, private LanePorts {
     Time stop_at = absl::InfiniteFuture();
     while (true) {
       Inbox::Taken taken =
-          inbox_.Take(CommandsToWaitFor(waiting.empty()), SleepFor(waiting.empty(), stop_at));
+          inbox_.Take(CommandsToWaitFor(waiting.empty()), SleepFor(waiting.empty(), stop_at),
+                      lane_.frame_bytes_left());
       const Time now = clock_.Now();
       for (engine::Answer& answer : taken.answers) Answer(answer, now);
-      frame_commands_ += taken.commands.size();
       std::move(taken.commands.begin(), taken.commands.end(), std::back_inserter(waiting));
       for (std::size_t n = 0; n < kRoundCommandsMax && !waiting.empty() && lane_.WantsCommands();
            ++n) {
         InboundCommand inbound = std::move(waiting.front());
         waiting.pop_front();
+        ++frame_commands_;
         lane_.Handle(std::move(inbound.command), std::move(inbound.done), now);
       }
       FinishRound(now);
@@ -190,13 +193,13 @@ class ThreadedEngine final : public Engine, private LanePorts {
 
   void FinishRound(Time now) {
     const auto steady = std::chrono::steady_clock::now();
-    const bool may_close =
-        steady >= close_at_ || frame_commands_ >= kFullFrameCommands || is_stopping_;
+    const bool is_full = frame_commands_ >= kFullFrameCommands || !lane_.WantsCommands();
+    const bool may_close = steady >= close_at_ || is_full || is_stopping_;
     const bool was_committing = lane_.is_committing();
     lane_.FinishRound(now, may_close);
     if (was_committing || !lane_.is_committing()) return;
     const bool is_busy = frame_commands_ >= kBusyFrameCommands;
-    close_at_ = is_busy ? steady + kBusyFrameInterval : steady;
+    close_at_ = is_busy ? steady + busy_frame_interval_ : steady;
     frame_commands_ = 0;
   }
 
@@ -211,7 +214,8 @@ class ThreadedEngine final : public Engine, private LanePorts {
   }
 
   // While a frame is on its way to the disk nothing computed now can leave, so a
-  // few commands may gather until its sync returns: one wake-up for all.
+  // few commands may gather until its sync returns: one wake-up for all. As many
+  // bytes as the open frame can take are enough, too.
   std::size_t CommandsToWaitFor(bool is_nothing_waiting) const {
     if (!is_nothing_waiting || !lane_.WantsCommands()) return Inbox::kNoCommands;
     if (lane_.is_committing()) return kGatheredCommandsMax;
@@ -252,6 +256,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
   std::size_t frame_commands_ = 0;
 
   const Options options_;
+  const std::chrono::nanoseconds busy_frame_interval_;
   env::Clock& clock_;
   env::FileSystem& files_;
   const std::string log_dir_;
