@@ -3,7 +3,10 @@
 
 #include <google/api/annotations.pb.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/http_headers.h"
@@ -107,6 +110,17 @@ StatusOr<std::vector<QueryParameter>> TakeParameters(std::string_view query, Jso
   return own;
 }
 
+/// The method that is meant: clients that cannot send PATCH (Google's for Java) send
+/// POST and name it in a header, as Google's servers understand it.
+StatusOr<std::string> MeantMethod(const net::HttpRequest& request) {
+  static constexpr std::array kMethods = {"GET", "PUT", "POST", "DELETE", "PATCH"};
+  const std::string* const meant = request.FindHeader("x-http-method-override");
+  if (meant == nullptr || request.method != "POST") return request.method;
+  if (std::find(kMethods.begin(), kMethods.end(), *meant) != kMethods.end()) return *meant;
+  return InvalidArgument("X-HTTP-Method-Override {}: expected one of {}", *meant,
+                         fmt::join(kMethods, ", "));
+}
+
 std::pair<std::string, std::string> VerbAndPath(const google::api::HttpRule& rule) {
   switch (rule.pattern_case()) {
     case google::api::HttpRule::kGet:
@@ -154,8 +168,10 @@ void RestApi::Handle(net::HttpRequest request, net::HttpResponder responder) {
   JsonStyle style;
   const auto refuse = [&](const Status& status) { responder.Send(JsonError(status, style)); };
   const StatusOr<std::vector<QueryParameter>> parameters = TakeParameters(request.query, &style);
+  const StatusOr<std::string> method_meant = MeantMethod(request);
+  if (!method_meant.ok()) return refuse(method_meant.status());
   for (const Route& route : routes_) {
-    if (route.verb != request.method) continue;
+    if (route.verb != *method_meant) continue;
     const std::optional<std::vector<PathBinding>> bindings = route.path.Match(request.path);
     if (!bindings) continue;
     if (!parameters.ok()) return refuse(parameters.status());
@@ -169,8 +185,7 @@ void RestApi::Handle(net::HttpRequest request, net::HttpResponder responder) {
     if (!status.ok()) return open->Finish(status);
     return method.run(open->request(), open->response(), *open);
   }
-  refuse(
-      NotFound("{} {} is no method of an API that is served here", request.method, request.path));
+  refuse(NotFound("{} {} is no method of an API that is served here", *method_meant, request.path));
 }
 
 }  // namespace sluice::front

@@ -101,6 +101,27 @@ TEST_F(RestApiTest, AQueueIsUpdatedByMaskAndPausedWithoutABody) {
   EXPECT_EQ(Send("POST", kQueuePath + ":resume", "{}").body["state"], "RUNNING");
 }
 
+// Google's client for Java has no PATCH: it sends POST and says what it means.
+TEST_F(RestApiTest, AMethodThatAPostNamesInItsHeaderIsMeant) {
+  net::HttpRequest request;
+  request.method = "POST";
+  request.path = kQueuePath;
+  request.query = "updateMask=retryConfig.maxAttempts";
+  request.headers = {{"content-type", "application/json"}, {"X-HTTP-Method-Override", "PATCH"}};
+  request.body = R"({"retryConfig": {"maxAttempts": 5}})";
+  const Reply updated = Raw(request);
+  ASSERT_EQ(updated.status, 200) << updated.body;
+  EXPECT_EQ(updated.body["retryConfig"]["maxAttempts"], 5);
+
+  request.headers[1].value = "BREW";
+  EXPECT_EQ(Raw(request).status, 400);
+  request.method = "GET";  // only a POST may mean something else
+  request.headers[1].value = "DELETE";
+  request.body.clear();
+  request.query.clear();
+  EXPECT_EQ(Raw(request).status, 200);
+}
+
 TEST_F(RestApiTest, EnumsAreNumbersForClientsThatAskForThem) {
   const Reply queue = Send("GET", kQueuePath, "", "%24alt=json%3Benum-encoding%3Dint");
   EXPECT_EQ(queue.body["state"], 1) << queue.body;
