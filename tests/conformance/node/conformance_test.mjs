@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The official Node client, unmodified, over gRPC against the real binary.
-// SLUICE_BINARY names it; SLUICE_NODE_MODULES the folder the client is in.
+// The official Node client, unmodified, against the real binary. SLUICE_BINARY names
+// it; SLUICE_NODE_MODULES the folder the client is in; SLUICE_TRANSPORT is grpc (the
+// default) or rest, the client's "fallback" mode.
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
@@ -15,19 +16,27 @@ import {after, before, test} from 'node:test';
 const require = createRequire(path.join(process.env.SLUICE_NODE_MODULES, 'anchor.js'));
 const {CloudTasksClient} = require('@google-cloud/tasks');
 const grpc = require('@grpc/grpc-js');
+const {GoogleAuth, PassThroughClient} = require('google-auth-library');
 
+const IS_REST = process.env.SLUICE_TRANSPORT === 'rest';
 const PARENT = 'projects/p/locations/l';
 const SOON_MS = 20_000;
-const ALREADY_EXISTS = 6;
-const INVALID_ARGUMENT = 3;
-const NOT_FOUND = 5;
-const UNIMPLEMENTED = 12;
+// Over REST this client's errors carry the HTTP status.
+const ALREADY_EXISTS = IS_REST ? 409 : 6;
+const INVALID_ARGUMENT = IS_REST ? 400 : 3;
+const NOT_FOUND = IS_REST ? 404 : 5;
+const UNIMPLEMENTED = IS_REST ? 501 : 12;
 
 let folder;
 let server;
 let client;
 let target;
 const requests = [];
+
+const GRPC = {sslCreds: grpc.credentials.createInsecure()};
+const REST = {
+  fallback: 'rest', protocol: 'http', numericEnums: true, minifyJson: true,
+  auth: new GoogleAuth({authClient: new PassThroughClient()})};
 
 async function waitUntil(condition, describe) {
   const end = Date.now() + SOON_MS;
@@ -46,11 +55,8 @@ before(async () => {
       {stdio: 'ignore'});
   await waitUntil(() => fs.existsSync(portFile) && fs.readFileSync(portFile, 'utf8').trim() !== '',
                   () => 'the server did not get ready');
-  client = new CloudTasksClient({
-    servicePath: '127.0.0.1',
-    port: Number(fs.readFileSync(portFile, 'utf8')),
-    sslCreds: grpc.credentials.createInsecure(),
-  });
+  const port = Number(fs.readFileSync(portFile, 'utf8'));
+  client = new CloudTasksClient({servicePath: '127.0.0.1', port, ...(IS_REST ? REST : GRPC)});
   target = http.createServer((request, response) => {
     const chunks = [];
     request.on('data', (chunk) => chunks.push(chunk));
