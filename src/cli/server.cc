@@ -203,10 +203,8 @@ std::optional<Failure> Server::OpenFront() {
   }
   net.is_remote_plaintext_allowed = options_.allow_plaintext_remote;
   net.drain_deadline = options_.shutdown_grace;
-  front::net::GrpcServices services;
-  services.services = {tasks_grpc_.get(), tasks_beta_grpc_.get()};
   StatusOr<std::unique_ptr<front::net::Server>> started =
-      front::net::Server::Start(net, services, routes_.get());
+      front::net::Server::Start(net, {tasks_grpc_.get(), tasks_beta_grpc_.get()}, routes_.get());
   if (!started.ok()) {
     const bool is_usage =
         absl::IsInvalidArgument(started.status()) || absl::IsFailedPrecondition(started.status());

@@ -103,10 +103,10 @@ class Server {
   std::unique_ptr<admin::HttpApi> api_;
   std::unique_ptr<front::TasksServiceV2> tasks_;
   std::unique_ptr<front::TasksServiceV2Beta3> tasks_beta_;
-  std::unique_ptr<grpc::Service> tasks_beta_grpc_;
+  std::unique_ptr<front::net::GrpcService> tasks_beta_grpc_;
   std::unique_ptr<front::RestApi> rest_;
   std::unique_ptr<HttpRoutes> routes_;
-  std::unique_ptr<grpc::Service> tasks_grpc_;
+  std::unique_ptr<front::net::GrpcService> tasks_grpc_;
   std::unique_ptr<front::net::Server> net_;
 };
 

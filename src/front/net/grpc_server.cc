@@ -2,8 +2,6 @@
 #include "front/net/grpc_server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -11,7 +9,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
+
+#include "front/net/grpc_health.h"
 
 namespace sluice::front::net {
 namespace {
@@ -27,13 +28,16 @@ int Millis(Duration d) {
   return static_cast<int>(std::clamp<std::int64_t>(absl::ToInt64Milliseconds(d), 0, INT32_MAX));
 }
 
-// Both switches are global to the process and must come before the first builder.
-void EnableHealthAndReflection() {
+// Global to the process; must come before the first builder.
+void EnableReflection() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  });
+  std::call_once(once, [] { grpc::reflection::InitProtoReflectionServerBuilderPlugin(); });
+}
+
+// One thread serves the calls of two cores, and a second would only wake the first
+// more often (docs/adr/0003).
+int QueueThreads() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 8);
 }
 
 void SetChannelArguments(const GrpcOptions& options, ServerBuilder& builder) {
@@ -59,6 +63,8 @@ std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsMaterial& tls) 
 }  // namespace
 
 struct GrpcServer::State {
+  GrpcHealth health;
+  std::unique_ptr<GrpcQueue> queue;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<Acceptor> cleartext;
   std::unique_ptr<Acceptor> tls;
@@ -67,8 +73,8 @@ struct GrpcServer::State {
 
 StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcOptions& options,
                                                         const TlsMaterial* tls,
-                                                        const GrpcServices& services) {
-  EnableHealthAndReflection();
+                                                        const std::vector<GrpcService*>& services) {
+  EnableReflection();
   ServerBuilder builder;
   SetChannelArguments(options, builder);
   grpc::ResourceQuota quota("sluice_front");
@@ -78,10 +84,12 @@ StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcOptions& optio
   builder.SetSyncServerOption(ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(ServerBuilder::MAX_POLLERS, 1);
-  for (grpc::Service* service : services.services) builder.RegisterService(service);
-  if (services.generic != nullptr) builder.RegisterCallbackGenericService(services.generic);
-
   auto state = std::make_unique<State>();
+  std::vector<GrpcService*> all = services;
+  all.push_back(&state->health);
+  for (GrpcService* service : all) service->Register(builder);
+  state->queue = std::make_unique<GrpcQueue>(builder.AddCompletionQueue());
+
   constexpr auto kFromFd = ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
   state->cleartext = builder.experimental().AddExternalConnectionAcceptor(
       kFromFd, grpc::InsecureServerCredentials());
@@ -94,9 +102,9 @@ StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcOptions& optio
     return InvalidArgument(
         "gRPC server did not start: it refuses the certificate, or a service is registered twice");
   }
-  std::unique_ptr<GrpcServer> server(new GrpcServer(std::move(state)));
-  server->SetServing(false);
-  return server;
+  for (GrpcService* service : all) service->Listen(*state->queue);
+  state->queue->Start(QueueThreads());
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(state)));
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -111,15 +119,15 @@ void GrpcServer::Serve(AcceptedConnection connection) {
   acceptor->HandleNewConnection(&parameters);
 }
 
-void GrpcServer::SetServing(bool is_serving) {
-  state_->server->GetHealthCheckService()->SetServingStatus(is_serving);
-}
+void GrpcServer::SetServing(bool is_serving) { state_->health.SetServing(is_serving); }
 
 void GrpcServer::Shutdown(Duration within) {
   std::call_once(state_->shutdown, [&] {
+    state_->health.EndWatches();
     // The monotonic clock: an operator who sets the time must not cut a drain.
     const gpr_timespec span = gpr_time_from_millis(Millis(within), GPR_TIMESPAN);
     state_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
+    state_->queue->Stop();
   });
 }
 

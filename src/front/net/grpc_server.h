@@ -6,8 +6,8 @@
 // API and therefore touched in grpc_server.cc alone (docs/adr/0002). Health
 // checking (grpc.health.v1) and reflection are always served.
 //
-// Threading: Serve, SetServing and Shutdown from any thread. gRPC's own threads
-// run the services.
+// Threading: Serve, SetServing and Shutdown from any thread. A few threads of ours
+// run the services (grpc_queue.h).
 // Ownership: owns its connections; the services must outlive it.
 // Failure: trouble with a connection closes that connection.
 
@@ -17,12 +17,8 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "front/net/connection.h"
+#include "front/net/grpc_queue.h"
 #include "front/net/tls.h"
-
-namespace grpc {
-class CallbackGenericService;
-class Service;
-}  // namespace grpc
 
 namespace sluice::front::net {
 
@@ -45,19 +41,13 @@ struct GrpcOptions {
   Duration client_ping_interval_min = absl::Seconds(5);
 };
 
-struct GrpcServices {
-  std::vector<grpc::Service*> services;
-  /// Receives calls to methods of no registered service; may be null.
-  grpc::CallbackGenericService* generic = nullptr;
-};
-
 class GrpcServer {
  public:
   /// `tls` may be null: TLS connections must not be handed over then.
   /// Errors: INVALID_ARGUMENT when gRPC refuses the services or the certificate.
   static StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcOptions& options,
                                                      const TlsMaterial* tls,
-                                                     const GrpcServices& services);
+                                                     const std::vector<GrpcService*>& services);
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
   ~GrpcServer();

@@ -30,7 +30,7 @@ StatusOr<std::vector<ListenSocket>> Bind(const ServerOptions& options) {
 }  // namespace
 
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
-                                                const GrpcServices& services,
+                                                const std::vector<GrpcService*>& services,
                                                 HttpHandler* handler) {
   std::optional<TlsMaterial> tls;
   if (options.tls) {

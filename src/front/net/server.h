@@ -6,8 +6,7 @@
 // state of the product and knows neither a service nor a route.
 //
 //   ServerOptions options;                       // 127.0.0.1:8085, no TLS
-//   GrpcServices services{.services = {&tasks, &queues}};
-//   SLUICE_ASSIGN_OR_RETURN(auto server, Server::Start(options, services, &rest));
+//   SLUICE_ASSIGN_OR_RETURN(auto server, Server::Start(options, {&tasks}, &rest));
 //   server->SetServing(true);                    // health checks say SERVING
 //   ...
 //   server->Stop();                              // drains
@@ -58,7 +57,7 @@ class Server : private ConnectionSink {
   /// for an address that would serve other machines in plain text;
   /// ALREADY_EXISTS for a port in use; UNAVAILABLE for the system's limits.
   static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
-                                                 const GrpcServices& services,
+                                                 const std::vector<GrpcService*>& services,
                                                  HttpHandler* handler);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -7,6 +7,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -66,15 +67,17 @@ std::string ToString(const grpc::ByteBuffer& buffer) {
 
 // Answers every call with its peer and its request; calls to `/test/Hold` wait
 // until released or cancelled.
-class EchoService final : public grpc::CallbackGenericService {
+class EchoService final : public GrpcService {
+  class Call;
+
  public:
   void Release() {
-    std::vector<std::function<void()>> held;
+    std::vector<Call*> held;
     {
       const std::lock_guard lock(mutex_);
       held.swap(held_);
     }
-    for (auto& finish : held) finish();
+    for (Call* call : held) call->Reply();
   }
   bool WaitForHeld() {
     return WaitUntil([this] {
@@ -85,53 +88,96 @@ class EchoService final : public grpc::CallbackGenericService {
   [[nodiscard]] int cancelled() const { return cancelled_; }
 
  private:
-  class Call final : public grpc::ServerGenericBidiReactor {
+  class Call final : public GrpcEvent {
    public:
-    Call(EchoService* service, grpc::GenericCallbackServerContext* context)
-        : service_(service), context_(context) {
-      StartRead(&request_);
+    explicit Call(EchoService* service) : service_(service) {
+      service_->queue_->Enter();
+      context_.AsyncNotifyWhenDone(static_cast<GrpcEvent*>(&ended_));
+      grpc::ServerCompletionQueue* const queue = service_->queue_->completion_queue();
+      service_->service_.RequestCall(&context_, &stream_, queue, queue, Tag());
     }
-    void OnReadDone(bool ok) override {
-      if (!ok) return FinishOnce(grpc::Status::CANCELLED);
-      if (context_->method() != "/test/Hold") return Reply();
-      const std::lock_guard lock(service_->mutex_);
-      service_->held_.emplace_back([this] { Reply(); });
-    }
-    void OnCancel() override {
-      ++service_->cancelled_;
-      {
-        const std::lock_guard lock(service_->mutex_);
-        service_->held_.clear();
+    ~Call() { service_->queue_->Leave(); }
+
+    void Happen(bool is_ok) override {
+      switch (stage_) {
+        case Stage::kListening:
+          if (!is_ok) return delete this;
+          new Call(service_);
+          stage_ = Stage::kReading;
+          return stream_.Read(&request_, Tag());
+        case Stage::kReading:
+          if (!is_ok) return Fail();
+          if (context_.method() != "/test/Hold") return Reply();
+          {
+            const std::lock_guard lock(service_->mutex_);
+            service_->held_.push_back(this);
+          }
+          return;
+        case Stage::kReplied:
+          return Release();
       }
-      FinishOnce(grpc::Status::CANCELLED);
     }
-    void OnDone() override { delete this; }
+
+    void Reply() {
+      stage_ = Stage::kReplied;
+      stream_.WriteAndFinish(ToBuffer(context_.peer() + " " + ToString(request_)),
+                             grpc::WriteOptions(), grpc::Status::OK, Tag());
+    }
+    void Fail() {
+      stage_ = Stage::kReplied;
+      stream_.Finish(grpc::Status::CANCELLED, Tag());
+    }
 
    private:
-    void Reply() {
-      response_ = ToBuffer(context_->peer() + " " + ToString(request_));
-      if (!is_finished_.exchange(true)) {
-        StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
+    enum class Stage { kListening, kReading, kReplied };
+
+    class Ended final : public GrpcEvent {
+     public:
+      explicit Ended(Call* call) : call_(call) {}
+      void Happen(bool /*is_ok*/) override {
+        if (call_->context_.IsCancelled()) call_->service_->Cancelled(call_);
+        call_->Release();
       }
-    }
-    void FinishOnce(const grpc::Status& status) {
-      if (!is_finished_.exchange(true)) Finish(status);
+
+     private:
+      Call* const call_;
+    };
+
+    void* Tag() { return static_cast<GrpcEvent*>(this); }
+    void Release() {
+      if (--events_due_ == 0) delete this;
     }
 
     EchoService* const service_;
-    grpc::GenericCallbackServerContext* const context_;
+    Stage stage_ = Stage::kListening;
+    std::atomic<int> events_due_ = 2;  // the reply's and the call's end
+    Ended ended_{this};
+    grpc::GenericServerContext context_;
+    grpc::GenericServerAsyncReaderWriter stream_{&context_};
     grpc::ByteBuffer request_;
-    grpc::ByteBuffer response_;
-    std::atomic<bool> is_finished_{false};
   };
 
-  grpc::ServerGenericBidiReactor* CreateReactor(
-      grpc::GenericCallbackServerContext* context) override {
-    return new Call(this, context);
+  void Cancelled(Call* call) {
+    ++cancelled_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::erase(held_, call) == 0) return;  // its reply is under way
+    }
+    call->Fail();
   }
 
+  void Register(grpc::ServerBuilder& builder) override {
+    builder.RegisterAsyncGenericService(&service_);
+  }
+  void Listen(GrpcQueue& queue) override {
+    queue_ = &queue;
+    new Call(this);
+  }
+
+  grpc::AsyncGenericService service_;
+  GrpcQueue* queue_ = nullptr;
   std::mutex mutex_;
-  std::vector<std::function<void()>> held_;
+  std::vector<Call*> held_;
   std::atomic<int> cancelled_{0};
 };
 
@@ -243,7 +289,7 @@ class ServerTest : public ::testing::Test {
   void StartServer(const ServerOptions& options) {
     server_.reset();
     service_ = std::make_unique<EchoService>();  // a generic service serves one server only
-    auto server = Server::Start(options, {.services = {}, .generic = service_.get()}, &handler_);
+    auto server = Server::Start(options, {service_.get()}, &handler_);
     ASSERT_TRUE(server.ok()) << Message(server.status());
     server_ = *std::move(server);
   }

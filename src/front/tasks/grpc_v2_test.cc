@@ -22,6 +22,9 @@
 namespace sluice::front::testing {
 namespace {
 
+// More than one, so that calls change threads.
+constexpr int kQueueThreads = 3;
+
 // Drops calls of one method after their work.
 class DroppingGate final : public CallGate {
  public:
@@ -40,9 +43,12 @@ class GrpcV2 : public ::testing::Test {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(grpc_service_.get());
+    grpc_service_->Register(builder);
+    queue_ = std::make_unique<net::GrpcQueue>(builder.AddCompletionQueue());
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
+    grpc_service_->Listen(*queue_);
+    queue_->Start(kQueueThreads);
     stub_ = v2::CloudTasks::NewStub(
         grpc::CreateChannel(fmt::format("127.0.0.1:{}", port), grpc::InsecureChannelCredentials()));
     v2::CreateQueueRequest request;
@@ -54,7 +60,9 @@ class GrpcV2 : public ::testing::Test {
   }
 
   void TearDown() override {
-    if (server_) server_->Shutdown();
+    if (!server_) return;
+    server_->Shutdown();
+    queue_->Stop();
   }
 
   static v2::CreateTaskRequest NewTask(const std::string& task_id) {
@@ -85,7 +93,8 @@ class GrpcV2 : public ::testing::Test {
   MachineEngine engine_;
   HarnessClock clock_{engine_};
   std::unique_ptr<TasksServiceV2> service_;
-  std::unique_ptr<grpc::Service> grpc_service_;
+  std::unique_ptr<net::GrpcService> grpc_service_;
+  std::unique_ptr<net::GrpcQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v2::CloudTasks::Stub> stub_;
 };

@@ -10,24 +10,19 @@ namespace {
 
 namespace v2beta3 = google::cloud::tasks::v2beta3;
 
-// A method that is not overridden is answered with UNIMPLEMENTED by gRPC.
-class TasksGrpcV2Beta3 final : public v2beta3::CloudTasks::CallbackService {
+// Methods of the plain service are answered with UNIMPLEMENTED by gRPC.
+using AsyncService = v2beta3::CloudTasks::WithAsyncMethod_GetQueue<v2beta3::CloudTasks::Service>;
+
+class TasksGrpcV2Beta3 final : public GrpcUnaryService<AsyncService> {
  public:
-  explicit TasksGrpcV2Beta3(TasksServiceV2Beta3* service) : service_(service) {}
-
-  grpc::ServerUnaryReactor* GetQueue(grpc::CallbackServerContext* context,
-                                     const v2beta3::GetQueueRequest* request,
-                                     v2beta3::Queue* response) override {
-    return StartUnary(service_, &TasksServiceV2Beta3::GetQueue, context, request, response);
+  explicit TasksGrpcV2Beta3(TasksServiceV2Beta3* service) {
+    Add(&AsyncService::RequestGetQueue, service, &TasksServiceV2Beta3::GetQueue);
   }
-
- private:
-  TasksServiceV2Beta3* const service_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeTasksGrpcV2Beta3(TasksServiceV2Beta3* service) {
+std::unique_ptr<net::GrpcService> MakeTasksGrpcV2Beta3(TasksServiceV2Beta3* service) {
   return std::make_unique<TasksGrpcV2Beta3>(service);
 }
 

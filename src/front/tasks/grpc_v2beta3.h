@@ -6,15 +6,13 @@
 
 #include <memory>
 
-namespace grpc {
-class Service;
-}
+#include "front/net/grpc_queue.h"
 
 namespace sluice::front {
 
 class TasksServiceV2Beta3;
 
 /// `service` must outlive the server that the result is registered with.
-[[nodiscard]] std::unique_ptr<grpc::Service> MakeTasksGrpcV2Beta3(TasksServiceV2Beta3* service);
+[[nodiscard]] std::unique_ptr<net::GrpcService> MakeTasksGrpcV2Beta3(TasksServiceV2Beta3* service);
 
 }  // namespace sluice::front
