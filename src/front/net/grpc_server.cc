@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "front/net/grpc_health.h"
 
 namespace sluice::front::net {
@@ -28,10 +29,15 @@ int Millis(Duration d) {
   return static_cast<int>(std::clamp<std::int64_t>(absl::ToInt64Milliseconds(d), 0, INT32_MAX));
 }
 
-// Global to the process; must come before the first builder.
-void EnableReflection() {
+// What is global to the process; must come before the first builder.
+void SetUpProcess() {
   static std::once_flag once;
-  std::call_once(once, [] { grpc::reflection::InitProtoReflectionServerBuilderPlugin(); });
+  std::call_once(once, [] {
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    // Debian builds abseil with its search for lock-order cycles on, and gRPC locks
+    // a dozen of its mutexes a call.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  });
 }
 
 // One thread serves the calls of two cores, and a second would only wake the first
@@ -74,7 +80,7 @@ struct GrpcServer::State {
 StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcOptions& options,
                                                         const TlsMaterial* tls,
                                                         const std::vector<GrpcService*>& services) {
-  EnableReflection();
+  SetUpProcess();
   ServerBuilder builder;
   SetChannelArguments(options, builder);
   grpc::ResourceQuota quota("sluice_front");

@@ -9,8 +9,8 @@
 //   end of input   AddEndOfInput(...), snapshot, then CommitUpTo of the id it answers
 //   restart        Restore(states of the latest checkpoint), Initialize before records
 //
-// The state is bytes (docs/format/committer-state.md), so any host can keep it, and whole states may move between
-// subtasks (`Redistribute`): an envelope's identity knows no subtask.
+// The state is bytes (docs/format/committer-state.md), so any host can keep it, and whole states
+// may move between subtasks (`Redistribute`): an envelope's identity knows no subtask.
 //
 // Threading: any thread; a commit runs without the lock, so that the next batch can be
 // added and snapshot meanwhile. One commit at a time.

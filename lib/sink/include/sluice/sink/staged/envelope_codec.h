@@ -2,8 +2,8 @@
 #pragma once
 
 // The frame of an envelope (version 1), and the rules of its authorization window.
-// Layout: docs/format/committer-state.md; order of the checks: sink specification 5.4. The task stays the
-// bytes that were staged; task_check.h looks into them.
+// Layout: docs/format/committer-state.md; order of the checks: sink specification 5.4. The task
+// stays the bytes that were staged; task_check.h looks into them.
 //
 // Threading: pure functions and values.
 // Failure: DATA_LOSS for a frame that cannot be trusted, as a whole; no payload,
