@@ -12,9 +12,8 @@
 #include "cli/process_figures.h"
 #include "cli/version.h"
 #include "env/sim/file_system.h"
-#include "front/rest/tasks_v2_rest.h"
-#include "front/tasks/grpc_v2.h"
-#include "front/tasks/grpc_v2beta3.h"
+#include "front/rest/tasks_rest.h"
+#include "front/tasks/grpc.h"
 #include "store/model_store.h"
 #include "store/rocksdb_store.h"
 
@@ -178,19 +177,14 @@ std::optional<Failure> Server::OpenFront() {
   api.log = &log_;
   api_ = std::make_unique<admin::HttpApi>(std::move(api));
 
-  front::TasksServiceV2::Dependencies tasks;
-  tasks.engine = engine_.get();
-  tasks.clock = clock_;
-  tasks.gate = faults_.get();
-  tasks.observer = &rpc_metrics_;
+  const front::TasksDependencies tasks{engine_.get(), clock_, faults_.get(), &rpc_metrics_};
   tasks_ = std::make_unique<front::TasksServiceV2>(tasks);
-  tasks_grpc_ = front::MakeTasksGrpcV2(tasks_.get());
-  tasks_beta_ =
-      std::make_unique<front::TasksServiceV2Beta3>(engine_.get(), faults_.get(), &rpc_metrics_);
-  tasks_beta_grpc_ = front::MakeTasksGrpcV2Beta3(tasks_beta_.get());
+  tasks_grpc_ = front::MakeTasksGrpc(tasks_.get());
+  tasks_beta_ = std::make_unique<front::TasksServiceV2Beta3>(tasks);
+  tasks_beta_grpc_ = front::MakeTasksGrpc(tasks_beta_.get());
   rest_ = std::make_unique<front::RestApi>(worker_.get());
-  front::AddTasksV2(tasks_.get(), rest_.get());
-  front::AddTasksV2Beta3(tasks_beta_.get(), rest_.get());
+  front::AddTasks(tasks_.get(), rest_.get());
+  front::AddTasks(tasks_beta_.get(), rest_.get());
   routes_ = std::make_unique<HttpRoutes>(rest_.get(), api_.get());
 
   front::net::ServerOptions net;

@@ -29,8 +29,7 @@
 #include "env/posix/thread_executor.h"
 #include "env/virtual_clock.h"
 #include "front/net/server.h"
-#include "front/tasks/service_v2.h"
-#include "front/tasks/service_v2beta3.h"
+#include "front/tasks/service.h"
 
 namespace sluice::admin {
 class AttemptLog;

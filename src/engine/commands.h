@@ -4,6 +4,7 @@
 // What the edges may ask of a lane, and what it answers. Plain values, already
 // validated by the front as far as no state is needed.
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -66,8 +67,11 @@ struct ListTasks {
   core::Sequence after = 0;
   std::size_t count_max = 0;
 };
-/// Figures of every queue, for metrics.
-struct CollectStats {};
+/// Figures of these queues, in the order given and without those that do not
+/// exist; of every queue when there is no list.
+struct CollectStats {
+  std::optional<std::vector<QueueName>> queues;
+};
 
 using Command = std::variant<CreateQueue, UpdateQueue, GetQueue, ListQueues, DeleteQueue,
                              PauseQueue, ResumeQueue, PurgeQueue, CreateTask, GetTask, DeleteTask,

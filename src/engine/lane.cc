@@ -182,12 +182,13 @@ StatusOr<Result> Lane::Execute(const Command& command) {
           [&](const RunTask& c) { return ToReply(machine_.RunTask(c.name, now_)); },
           [&](const ExplainTask& c) { return ToReply(machine_.ExplainTask(c.name, now_)); },
           [&](const ListTasks&) -> Reply { return Internal("a listing runs as a read"); },
-          [&](const CollectStats&) -> Reply {
+          [&](const CollectStats& c) -> Reply {
             std::vector<NamedStats> all;
-            for (const QueueName& name : machine_.QueueNames()) {
-              SLUICE_ASSIGN_OR_RETURN(const core::Queue queue, machine_.GetQueue(name));
+            for (const QueueName& name : c.queues ? *c.queues : machine_.QueueNames()) {
+              const StatusOr<core::Queue> queue = machine_.GetQueue(name);
+              if (!queue.ok()) continue;  // one of the list that is gone
               SLUICE_ASSIGN_OR_RETURN(core::QueueStats stats, machine_.Stats(name, now_));
-              all.push_back({name, queue.state, stats});
+              all.push_back({name, queue->state, stats});
             }
             return Result(std::move(all));
           },

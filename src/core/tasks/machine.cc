@@ -185,7 +185,8 @@ StatusOr<QueueStats> TaskMachine::Stats(const QueueName& name, Time now) const {
   QueueStats stats{.task_count = queue->counters.task_count,
                    .in_flight = queue->open_attempts,
                    .tokens = queue->bucket.TokensAt(now),
-                   .executed_last_minute = queue->executed.Count(now)};
+                   .executed_last_minute = queue->executed.Count(now),
+                   .effective_rate = queue->queue.config.rate.max_dispatches_per_second};
   if (!queue->window.empty()) stats.next_schedule_time = queue->window.front().time;
   return stats;
 }

@@ -116,7 +116,8 @@ struct QueueStats {
   std::int32_t in_flight = 0;
   double tokens = 0;
   std::optional<Time> next_schedule_time;  // of what is in memory
-  std::uint64_t executed_last_minute = 0;
+  std::uint64_t executed_last_minute = 0;  // responses, good or bad
+  double effective_rate = 0;               // dispatches a second, at most the configured
 };
 
 class TaskMachine {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "front/rest/tasks_v2_rest.h"
+#include "front/rest/tasks_rest.h"
 #include "front/tasks/testing/service_fixture.h"
 #include "nlohmann/json.hpp"
 
@@ -25,7 +25,7 @@ class Answered final : public net::HttpResponder::Target {
 class RestApiTest : public testing::ServiceV2Test {
  protected:
   RestApiTest() {
-    AddTasksV2(&service_, &api_);
+    AddTasks(&service_, &api_);
     EXPECT_EQ(Send("POST", "/v2/projects/p/locations/l/queues",
                    Json{{"name", std::string(testing::kQueue)}}.dump())
                   .status,

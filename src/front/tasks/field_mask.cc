@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/tasks/field_mask.h"
 
+#include <google/protobuf/util/field_mask_util.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -80,6 +82,13 @@ bool FieldSelection::Touches(std::string_view path) const {
   return paths_.empty() || std::any_of(paths_.begin(), paths_.end(), [path](const auto& named) {
            return IsWithin(path, named) || IsWithin(named, path);
          });
+}
+
+void FieldSelection::Trim(google::protobuf::Message* message) const {
+  if (paths_.empty()) return;
+  google::protobuf::FieldMask mask;
+  for (const std::string& path : paths_) mask.add_paths(path);
+  google::protobuf::util::FieldMaskUtil::TrimMessage(mask, message);
 }
 
 }  // namespace sluice::front

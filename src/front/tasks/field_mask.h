@@ -6,7 +6,8 @@
 // leaf; no path at all, or `*`, stands for every field.
 //
 // It does not copy anything: a codec asks for each field it knows whether the
-// update names it, and then takes the value or the default.
+// update names it, and then takes the value or the default. A read mask (spec
+// 2.10) picks fields of an answer by the same rules.
 //
 // Threading: immutable after Resolve.
 
@@ -17,6 +18,7 @@
 #include "base/status.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/field_mask.pb.h"
+#include "google/protobuf/message.h"
 
 namespace sluice::front {
 
@@ -35,6 +37,9 @@ class FieldSelection {
   [[nodiscard]] bool Includes(std::string_view path) const;
   /// True when the update names `path`, something it lies in, or a part of it.
   [[nodiscard]] bool Touches(std::string_view path) const;
+
+  /// Clears what is not named. Requires: `message` is of the type given to Resolve.
+  void Trim(google::protobuf::Message* message) const;
 
  private:
   std::vector<std::string> paths_;  // snake_case; empty: everything

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "front/errors.h"
-#include "front/tasks/methods_v2.h"
+#include "front/tasks/methods.h"
 #include "front/tasks/testing/service_fixture.h"
 
 namespace sluice::front::testing {
@@ -123,7 +123,7 @@ class FieldsV2 : public ServiceV2Test {
   FieldsV2() {
     const ServiceDescriptor* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-            std::string(kTasksV2Service));
+            std::string(ApiV2::kService));
     for (int i = 0; i < service->method_count(); ++i) methods_.push_back(service->method(i));
     Offer("ListQueues", &TasksServiceV2::ListQueues, fmt::format("parent: '{}'", kLocation));
     Offer("GetQueue", &TasksServiceV2::GetQueue, name_);
@@ -195,11 +195,11 @@ class FieldsV2 : public ServiceV2Test {
 };
 
 TEST_F(FieldsV2, EveryPublishedMethodHasARowAndAnObject) {
-  ASSERT_EQ(methods_.size(), kTasksV2Methods.size());
+  ASSERT_EQ(methods_.size(), kTasksMethods<ApiV2>.size());
   std::set<std::string> published;
   for (std::size_t i = 0; i < methods_.size(); ++i) {
     EXPECT_TRUE(rows_.contains(methods_[i]->name())) << methods_[i]->name() << " has no row";
-    EXPECT_EQ(methods_[i]->name(), kTasksV2Methods[i].name);
+    EXPECT_EQ(methods_[i]->name(), kTasksMethods<ApiV2>[i].name);
     published.insert(methods_[i]->name());
   }
   for (const auto& [name, row] : rows_) {

@@ -253,6 +253,12 @@ bool Holds(const Node& node, const google::protobuf::Message& message) {
   return false;
 }
 
+bool IsAbout(const Node& node, std::string_view name) {
+  if (node.kind == Node::Kind::kCondition) return node.condition.root().name() == name;
+  return std::any_of(node.parts.begin(), node.parts.end(),
+                     [name](const NodePtr& part) { return IsAbout(*part, name); });
+}
+
 }  // namespace
 
 Filter::Filter() = default;
@@ -268,6 +274,10 @@ StatusOr<Filter> Filter::Parse(std::string_view text, const Descriptor& message)
   Filter filter;
   SLUICE_ASSIGN_OR_RETURN(filter.root_, Parser(text, message).Run());
   return filter;
+}
+
+bool Filter::Touches(std::string_view name) const {
+  return root_ != nullptr && IsAbout(*root_, name);
 }
 
 bool Filter::Matches(const google::protobuf::Message& message) const {

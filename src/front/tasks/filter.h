@@ -49,6 +49,9 @@ class Filter {
   /// Requires: `message` is of the type given to Parse.
   [[nodiscard]] bool Matches(const google::protobuf::Message& message) const;
 
+  /// True when a condition is about the field `name` of the message, or in it.
+  [[nodiscard]] bool Touches(std::string_view name) const;
+
   struct Node;  // in filter.cc
 
  private:

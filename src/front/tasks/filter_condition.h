@@ -39,6 +39,9 @@ class FilterCondition {
 
   [[nodiscard]] bool Matches(const google::protobuf::Message& message) const;
 
+  /// The field of the message that its path begins with.
+  [[nodiscard]] const google::protobuf::FieldDescriptor& root() const { return *path_.front(); }
+
  private:
   struct AnyValue {};  // FIELD:*
   using Value =

@@ -2,7 +2,7 @@
 
 // The v2 service over a real gRPC connection on an ephemeral loopback port.
 
-#include "front/tasks/grpc_v2.h"
+#include "front/tasks/grpc.h"
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -37,9 +37,9 @@ class DroppingGate final : public CallGate {
 class GrpcV2 : public ::testing::Test {
  protected:
   void Start(CallGate* gate = nullptr) {
-    service_ = std::make_unique<TasksServiceV2>(
-        TasksServiceV2::Dependencies{&engine_, &clock_, gate, nullptr});
-    grpc_service_ = MakeTasksGrpcV2(service_.get());
+    service_ =
+        std::make_unique<TasksServiceV2>(TasksDependencies{&engine_, &clock_, gate, nullptr});
+    grpc_service_ = MakeTasksGrpc(service_.get());
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

@@ -11,8 +11,6 @@
 namespace sluice::front {
 namespace {
 
-namespace v2 = google::cloud::tasks::v2;
-
 // How a span is kept (spec 2.1): the documents say whole seconds for all three,
 // the service's own default of 0.1 s says otherwise for the intervals.
 enum class Precision { kMicros, kSeconds };
@@ -42,7 +40,8 @@ struct RetrySpans {
   std::optional<Duration> max_backoff;
 };
 
-StatusOr<RetrySpans> ReadSpans(const v2::RetryConfig& in, std::string_view parent) {
+template <typename RetryConfig>
+StatusOr<RetrySpans> ReadSpans(const RetryConfig& in, std::string_view parent) {
   const auto path = [parent](std::string_view leaf) { return fmt::format("{}.{}", parent, leaf); };
   RetrySpans spans;
   SLUICE_ASSIGN_OR_RETURN(spans.max_retry_duration,
@@ -57,20 +56,35 @@ StatusOr<RetrySpans> ReadSpans(const v2::RetryConfig& in, std::string_view paren
 
 // An empty message asks for nothing: the command line tool sends one to clear
 // what was never set. The host is output only.
-bool AsksForRouting(const v2::AppEngineRouting& routing) {
+template <typename Routing>
+bool AsksForRouting(const Routing& routing) {
   return !routing.service().empty() || !routing.version().empty() || !routing.instance().empty();
 }
 
-Status RefuseUnbuilt(const v2::Queue& queue, const FieldSelection& selection) {
-  if (selection.Touches("app_engine_routing_override") &&
-      AsksForRouting(queue.app_engine_routing_override())) {
-    return AtField("queue.app_engine_routing_override",
-                   Unimplemented("queue.app_engine_routing_override: App Engine targets are not "
-                                 "supported by this server"));
+// Pull queues are not built (spec 2.13).
+Status CheckType(tasks_v2beta3::Queue::Type type) {
+  constexpr std::string_view kField = "queue.type";
+  if (!tasks_v2beta3::Queue::Type_IsValid(type)) {
+    return AtField(kField, InvalidArgument("{}: {} names no type", kField, static_cast<int>(type)));
+  }
+  if (type != tasks_v2beta3::Queue::PULL) return absl::OkStatus();
+  return AtField(kField, Unimplemented("{} is PULL; this server has PUSH queues only", kField));
+}
+
+template <typename Queue>
+Status RefuseUnbuilt(const Queue& queue, const FieldSelection& selection) {
+  const std::string_view routing_path = AppEngineRoutingPath(queue);
+  if (selection.Touches(routing_path) && AsksForRouting(AppEngineRoutingOf(queue))) {
+    const std::string field = fmt::format("queue.{}", routing_path);
+    return AtField(field,
+                   Unimplemented("{}: App Engine targets are not supported by this server", field));
   }
   if (selection.Touches("http_target") && queue.http_target().ByteSizeLong() > 0) {
     return AtField("queue.http_target", Unimplemented("queue.http_target: a target for the whole "
                                                       "queue is not supported by this server"));
+  }
+  if constexpr (kIsBeta<Queue>) {
+    if (selection.Includes("type")) SLUICE_RETURN_IF_ERROR(CheckType(queue.type()));
   }
   return absl::OkStatus();
 }
@@ -80,26 +94,38 @@ T OrDefault(T value, T unset_default) {
   return value == T{} ? unset_default : value;
 }
 
-void EncodeState(core::QueueState state, v2::Queue* out) {
-  switch (state) {
-    case core::QueueState::kRunning:
-      return out->set_state(v2::Queue::RUNNING);
-    case core::QueueState::kPaused:
-      return out->set_state(v2::Queue::PAUSED);
-    case core::QueueState::kDisabled:
-      return out->set_state(v2::Queue::DISABLED);
+// The settings that only v2beta3 knows; an update by v2 leaves them alone (spec 2.7).
+Status DecodeBetaSettings(const tasks_v2beta3::Queue& queue, const FieldSelection& selection,
+                          core::QueuePatch* patch) {
+  static const core::QueueConfig kDefaults;
+  if (selection.Includes("rate_limits.max_burst_size")) {
+    patch->max_burst_size = queue.rate_limits().max_burst_size();
   }
+  if (selection.Includes("task_ttl")) {
+    SLUICE_ASSIGN_OR_RETURN(
+        const std::optional<Duration> ttl,
+        ReadSpan(queue.has_task_ttl(), queue.task_ttl(), Precision::kMicros, "queue.task_ttl"));
+    patch->task_ttl = ttl.value_or(kDefaults.task_ttl);
+  }
+  if (selection.Includes("tombstone_ttl")) {
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<Duration> ttl,
+                            ReadSpan(queue.has_tombstone_ttl(), queue.tombstone_ttl(),
+                                     Precision::kMicros, "queue.tombstone_ttl"));
+    patch->tombstone_ttl = ttl.value_or(kDefaults.tombstone_ttl);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-StatusOr<core::QueuePatch> DecodeQueueSettings(const v2::Queue& queue,
+template <typename Queue>
+StatusOr<core::QueuePatch> DecodeQueueSettings(const Queue& queue,
                                                const FieldSelection& selection) {
   SLUICE_RETURN_IF_ERROR(RefuseUnbuilt(queue, selection));
   static const core::QueueConfig kDefaults;
   core::QueuePatch patch;
 
-  const v2::RateLimits& rate = queue.rate_limits();
+  const auto& rate = queue.rate_limits();
   if (selection.Includes("rate_limits.max_dispatches_per_second")) {
     if (!std::isfinite(rate.max_dispatches_per_second())) {
       return AtField("queue.rate_limits.max_dispatches_per_second",
@@ -115,7 +141,7 @@ StatusOr<core::QueuePatch> DecodeQueueSettings(const v2::Queue& queue,
         OrDefault(rate.max_concurrent_dispatches(), kDefaults.rate.max_concurrent_dispatches);
   }
 
-  const v2::RetryConfig& retry = queue.retry_config();
+  const auto& retry = queue.retry_config();
   if (selection.Touches("retry_config")) {
     SLUICE_ASSIGN_OR_RETURN(const RetrySpans spans, ReadSpans(retry, "queue.retry_config"));
     if (selection.Includes("retry_config.max_attempts")) {
@@ -146,24 +172,49 @@ StatusOr<core::QueuePatch> DecodeQueueSettings(const v2::Queue& queue,
     }
     patch.log_sampling_ratio = ratio;
   }
+  if constexpr (kIsBeta<Queue>) {
+    SLUICE_RETURN_IF_ERROR(DecodeBetaSettings(queue, selection, &patch));
+  }
   return patch;
 }
 
-void EncodeQueue(const core::Queue& queue, v2::Queue* out) {
+template <typename Queue>
+void EncodeQueue(const core::Queue& queue, Queue* out) {
   out->set_name(queue.name.ToString());
-  v2::RateLimits* rate = out->mutable_rate_limits();
+  auto* rate = out->mutable_rate_limits();
   rate->set_max_dispatches_per_second(queue.config.rate.max_dispatches_per_second);
   rate->set_max_burst_size(queue.config.rate.max_burst_size);
   rate->set_max_concurrent_dispatches(queue.config.rate.max_concurrent_dispatches);
   EncodeRetry(queue.config.retry, out->mutable_retry_config());
-  EncodeState(queue.state, out);
+  // Ours are numbered as the API's.
+  out->set_state(static_cast<typename Queue::State>(queue.state));
   if (queue.purge_time) EncodeTime(*queue.purge_time, out->mutable_purge_time());
   if (queue.config.log_sampling_ratio != 0) {
     out->mutable_stackdriver_logging_config()->set_sampling_ratio(queue.config.log_sampling_ratio);
   }
+  if constexpr (kIsBeta<Queue>) {
+    out->set_type(Queue::PUSH);
+    EncodeSpan(queue.config.task_ttl, out->mutable_task_ttl());
+    EncodeSpan(queue.config.tombstone_ttl, out->mutable_tombstone_ttl());
+  }
 }
 
-StatusOr<core::RetryConfig> DecodeTaskRetry(const v2::RetryConfig& in,
+template <typename Queue>
+void EncodeQueueStats(const core::QueueStats& stats, Queue* out) {
+  if constexpr (kIsBeta<Queue>) {
+    auto* shown = out->mutable_stats();
+    shown->set_tasks_count(static_cast<std::int64_t>(stats.task_count));
+    if (stats.next_schedule_time) {
+      EncodeTime(*stats.next_schedule_time, shown->mutable_oldest_estimated_arrival_time());
+    }
+    shown->set_executed_last_minute_count(static_cast<std::int64_t>(stats.executed_last_minute));
+    shown->set_concurrent_dispatches_count(stats.in_flight);
+    shown->set_effective_execution_rate(stats.effective_rate);
+  }
+}
+
+template <typename RetryConfig>
+StatusOr<core::RetryConfig> DecodeTaskRetry(const RetryConfig& in,
                                             const core::RetryConfig& defaults,
                                             std::string_view field) {
   const auto path = [field](std::string_view leaf) { return fmt::format("{}.{}", field, leaf); };
@@ -194,14 +245,16 @@ StatusOr<core::RetryConfig> DecodeTaskRetry(const v2::RetryConfig& in,
   return retry;
 }
 
-bool LeavesRetryOpen(const v2::RetryConfig& in) {
+template <typename RetryConfig>
+bool LeavesRetryOpen(const RetryConfig& in) {
   return in.max_attempts() == 0 || in.max_doublings() == 0 || !in.has_max_retry_duration() ||
          !in.has_min_backoff() || !in.has_max_backoff() ||
          in.max_retry_duration().ByteSizeLong() == 0 || in.min_backoff().ByteSizeLong() == 0 ||
          in.max_backoff().ByteSizeLong() == 0;
 }
 
-void EncodeRetry(const core::RetryConfig& retry, v2::RetryConfig* out) {
+template <typename RetryConfig>
+void EncodeRetry(const core::RetryConfig& retry, RetryConfig* out) {
   out->set_max_attempts(retry.max_attempts);
   // Zero stands for no limit, which this API shows as an absent field.
   if (retry.max_retry_duration != absl::ZeroDuration()) {
@@ -211,5 +264,23 @@ void EncodeRetry(const core::RetryConfig& retry, v2::RetryConfig* out) {
   EncodeSpan(retry.max_backoff, out->mutable_max_backoff());
   out->set_max_doublings(retry.max_doublings);
 }
+
+template StatusOr<core::QueuePatch> DecodeQueueSettings(const tasks_v2::Queue&,
+                                                        const FieldSelection&);
+template void EncodeQueue(const core::Queue&, tasks_v2::Queue*);
+template void EncodeQueueStats(const core::QueueStats&, tasks_v2::Queue*);
+template StatusOr<core::RetryConfig> DecodeTaskRetry(const tasks_v2::RetryConfig&,
+                                                     const core::RetryConfig&, std::string_view);
+template bool LeavesRetryOpen(const tasks_v2::RetryConfig&);
+template void EncodeRetry(const core::RetryConfig&, tasks_v2::RetryConfig*);
+
+template StatusOr<core::QueuePatch> DecodeQueueSettings(const tasks_v2beta3::Queue&,
+                                                        const FieldSelection&);
+template void EncodeQueue(const core::Queue&, tasks_v2beta3::Queue*);
+template void EncodeQueueStats(const core::QueueStats&, tasks_v2beta3::Queue*);
+template StatusOr<core::RetryConfig> DecodeTaskRetry(const tasks_v2beta3::RetryConfig&,
+                                                     const core::RetryConfig&, std::string_view);
+template bool LeavesRetryOpen(const tasks_v2beta3::RetryConfig&);
+template void EncodeRetry(const core::RetryConfig&, tasks_v2beta3::RetryConfig*);
 
 }  // namespace sluice::front

@@ -27,7 +27,7 @@ FieldSelection Select(std::initializer_list<std::string> paths) {
 }
 
 TEST(QueueCodec, UnsetFieldsGetTheDefaultsOfTheService) {
-  const core::QueuePatch patch = DecodeQueueSettings({}, {}).value();
+  const core::QueuePatch patch = DecodeQueueSettings(v2::Queue(), {}).value();
   EXPECT_EQ(patch.max_dispatches_per_second, 500);
   EXPECT_EQ(patch.max_concurrent_dispatches, 1000);
   EXPECT_EQ(patch.max_attempts, 100);
@@ -96,7 +96,8 @@ TEST(QueueCodec, OnlySelectedFieldsAreTaken) {
 
 TEST(QueueCodec, ASelectedLeafWithoutValueReturnsToItsDefault) {
   const core::QueuePatch patch =
-      DecodeQueueSettings({}, Select({"retryConfig.maxAttempts", "retryConfig.maxBackoff"}))
+      DecodeQueueSettings(v2::Queue(),
+                          Select({"retryConfig.maxAttempts", "retryConfig.maxBackoff"}))
           .value();
   EXPECT_EQ(patch.max_attempts, 100);
   EXPECT_EQ(patch.max_backoff, absl::Hours(1));
@@ -148,8 +149,8 @@ TEST(QueueCodec, ClearingWhatWasNeverSetIsNoError) {
   EXPECT_TRUE(DecodeQueueSettings(QueueOf("app_engine_routing_override {} http_target {}"),
                                   Select({"appEngineRoutingOverride", "httpTarget"}))
                   .ok());
-  EXPECT_TRUE(DecodeQueueSettings({}, Select({"httpTarget.oidcToken.serviceAccountEmail",
-                                              "httpTarget.oidcToken.audience"}))
+  EXPECT_TRUE(DecodeQueueSettings(v2::Queue(), Select({"httpTarget.oidcToken.serviceAccountEmail",
+                                                       "httpTarget.oidcToken.audience"}))
                   .ok());
   EXPECT_TRUE(DecodeQueueSettings(QueueOf("app_engine_routing_override { host: 'h' }"), {}).ok());
 }

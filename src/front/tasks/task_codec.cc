@@ -13,24 +13,28 @@
 namespace sluice::front {
 namespace {
 
-namespace v2 = google::cloud::tasks::v2;
-
 constexpr Duration kDispatchDeadlineDefault = absl::Minutes(10);
 constexpr Duration kDispatchDeadlineMin = absl::Seconds(15);
 constexpr Duration kDispatchDeadlineMax = absl::Minutes(30);
 
-StatusOr<core::HttpMethod> DecodeMethod(v2::HttpMethod method) {
-  if (method == v2::HTTP_METHOD_UNSPECIFIED) return core::HttpMethod::kPost;
-  if (!v2::HttpMethod_IsValid(method)) {
+StatusOr<core::HttpMethod> DecodeMethod(int method) {
+  if (method == tasks_v2::HTTP_METHOD_UNSPECIFIED) return core::HttpMethod::kPost;
+  if (!tasks_v2::HttpMethod_IsValid(method)) {
     return AtField("task.http_request.http_method",
-                   InvalidArgument("task.http_request.http_method: {} names no method",
-                                   static_cast<int>(method)));
+                   InvalidArgument("task.http_request.http_method: {} names no method", method));
   }
   // Ours are numbered as the API's.
   return static_cast<core::HttpMethod>(method);
 }
 
-Status RefuseUnbuilt(const v2::Task& task) {
+template <typename Task>
+Status RefuseUnbuilt(const Task& task) {
+  if constexpr (requires { task.pull_message(); }) {
+    if (task.has_pull_message()) {
+      return AtField("task.pull_message", InvalidArgument("task.pull_message is output only: a "
+                                                          "pull task cannot be created"));
+    }
+  }
   if (task.has_app_engine_http_request()) {
     return AtField("task.app_engine_http_request",
                    Unimplemented("task.app_engine_http_request: App Engine targets are not "
@@ -50,7 +54,8 @@ Status RefuseUnbuilt(const v2::Task& task) {
 }
 
 // The id in the task's own name; empty when it has none.
-StatusOr<std::string> DecodeTaskId(const v2::Task& task, const QueueName& queue,
+template <typename Task>
+StatusOr<std::string> DecodeTaskId(const Task& task, const QueueName& queue,
                                    std::string_view parent) {
   if (task.name().empty()) return std::string();
   SLUICE_ASSIGN_OR_RETURN(TaskName name, ReadTaskName(task.name(), "task.name"));
@@ -62,7 +67,8 @@ StatusOr<std::string> DecodeTaskId(const v2::Task& task, const QueueName& queue,
   return std::move(name.task_id);
 }
 
-StatusOr<core::HttpRequest> DecodeTarget(v2::HttpRequest& in) {
+template <typename HttpRequest>
+StatusOr<core::HttpRequest> DecodeTarget(HttpRequest& in) {
   core::HttpRequest out;
   SLUICE_RETURN_IF_ERROR(CheckUrl(in.url(), "task.http_request.url"));
   SLUICE_ASSIGN_OR_RETURN(out.method, DecodeMethod(in.http_method()));
@@ -74,7 +80,8 @@ StatusOr<core::HttpRequest> DecodeTarget(v2::HttpRequest& in) {
   return out;
 }
 
-StatusOr<Duration> DecodeDispatchDeadline(const v2::Task& task) {
+template <typename Task>
+StatusOr<Duration> DecodeDispatchDeadline(const Task& task) {
   if (!task.has_dispatch_deadline()) return kDispatchDeadlineDefault;
   SLUICE_ASSIGN_OR_RETURN(const Duration deadline,
                           DecodeSpan(task.dispatch_deadline(), "task.dispatch_deadline"));
@@ -88,7 +95,8 @@ StatusOr<Duration> DecodeDispatchDeadline(const v2::Task& task) {
   return absl::Trunc(deadline, absl::Milliseconds(1));
 }
 
-void EncodeAttempt(const core::Attempt& attempt, v2::Attempt* out) {
+template <typename Attempt>
+void EncodeAttempt(const core::Attempt& attempt, Attempt* out) {
   EncodeTime(attempt.schedule_time, out->mutable_schedule_time());
   EncodeTime(attempt.dispatch_time, out->mutable_dispatch_time());
   if (!attempt.response_time) return;
@@ -99,27 +107,27 @@ void EncodeAttempt(const core::Attempt& attempt, v2::Attempt* out) {
 
 }  // namespace
 
-StatusOr<TaskView> DecodeView(v2::Task::View view) {
+StatusOr<TaskView> DecodeView(int view) {
   switch (view) {
-    case v2::Task::VIEW_UNSPECIFIED:
-    case v2::Task::BASIC:
+    case tasks_v2::Task::VIEW_UNSPECIFIED:
+    case tasks_v2::Task::BASIC:
       return TaskView::kBasic;
-    case v2::Task::FULL:
+    case tasks_v2::Task::FULL:
       return TaskView::kFull;
     default:
-      return AtField("response_view",
-                     InvalidArgument("response_view: {} names no view", static_cast<int>(view)));
+      return AtField("response_view", InvalidArgument("response_view: {} names no view", view));
   }
 }
 
-StatusOr<core::NewTask> DecodeNewTask(v2::Task& task, const QueueName& queue,
-                                      std::string_view parent) {
+template <typename Task>
+StatusOr<core::NewTask> DecodeNewTask(Task& task, const QueueName& queue, std::string_view parent) {
   core::NewTask out;
   SLUICE_RETURN_IF_ERROR(RefuseUnbuilt(task));
   SLUICE_ASSIGN_OR_RETURN(out.task_id, DecodeTaskId(task, queue, parent));
   if (!task.has_http_request()) {
     return AtField("task.http_request",
-                   InvalidArgument("task.message_type is not set: a task needs an http_request"));
+                   InvalidArgument("task.{} is not set: a task needs an http_request",
+                                   Task::descriptor()->oneof_decl(0)->name()));
   }
   SLUICE_ASSIGN_OR_RETURN(out.request, DecodeTarget(*task.mutable_http_request()));
   SLUICE_ASSIGN_OR_RETURN(out.dispatch_deadline, DecodeDispatchDeadline(task));
@@ -144,7 +152,7 @@ bool IsTaskSizeNear(const core::NewTask& task, std::string_view queue_name) {
 }
 
 Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Time now) {
-  v2::Task stored;
+  tasks_v2::Task stored;  // as large as in v2beta3
   const std::string_view any_id = "0000000000000000000";
   static_assert(core::kGeneratedIdLength == 19);
   stored.set_name(FullTaskName(queue_name, task.task_id.empty() ? any_id : task.task_id));
@@ -165,15 +173,17 @@ Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Tim
   return absl::OkStatus();
 }
 
-void EncodeTarget(const core::HttpRequest& request, TaskView view, v2::HttpRequest* out) {
+template <typename HttpRequest>
+void EncodeTarget(const core::HttpRequest& request, TaskView view, HttpRequest* out) {
   out->set_url(request.url);
-  out->set_http_method(static_cast<v2::HttpMethod>(request.method));
+  out->set_http_method(static_cast<decltype(out->http_method())>(request.method));
   auto& headers = *out->mutable_headers();
   for (const core::Header& header : request.headers) headers[header.name] = header.value;
   if (view == TaskView::kFull) out->set_body(request.body);
 }
 
-void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, v2::Task* out) {
+template <typename Task>
+void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, Task* out) {
   const core::TaskBody& body = *task.body;
   const core::TaskProgress& progress = task.progress;
   out->set_name(std::move(name));
@@ -188,10 +198,11 @@ void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, v2
   }
   if (progress.last_attempt) EncodeAttempt(*progress.last_attempt, out->mutable_last_attempt());
   if (body.retry) EncodeRetry(*body.retry, out->mutable_retry_config());
-  out->set_view(view == TaskView::kFull ? v2::Task::FULL : v2::Task::BASIC);
+  out->set_view(view == TaskView::kFull ? Task::FULL : Task::BASIC);
 }
 
-void EncodeTask(std::string name, const core::Task& task, TaskView view, v2::Task* out) {
+template <typename Task>
+void EncodeTask(std::string name, const core::Task& task, TaskView view, Task* out) {
   EncodeTarget(task.body->request, view, out->mutable_http_request());
   EncodeTaskFrame(std::move(name), task, view, out);
 }
@@ -203,5 +214,16 @@ std::string FullTaskName(std::string_view queue_name, std::string_view task_id) 
   out.append(queue_name).append(kTasks).append(task_id);
   return out;
 }
+
+template StatusOr<core::NewTask> DecodeNewTask(tasks_v2::Task&, const QueueName&, std::string_view);
+template void EncodeTarget(const core::HttpRequest&, TaskView, tasks_v2::HttpRequest*);
+template void EncodeTaskFrame(std::string, const core::Task&, TaskView, tasks_v2::Task*);
+template void EncodeTask(std::string, const core::Task&, TaskView, tasks_v2::Task*);
+
+template StatusOr<core::NewTask> DecodeNewTask(tasks_v2beta3::Task&, const QueueName&,
+                                               std::string_view);
+template void EncodeTarget(const core::HttpRequest&, TaskView, tasks_v2beta3::HttpRequest*);
+template void EncodeTaskFrame(std::string, const core::Task&, TaskView, tasks_v2beta3::Task*);
+template void EncodeTask(std::string, const core::Task&, TaskView, tasks_v2beta3::Task*);
 
 }  // namespace sluice::front

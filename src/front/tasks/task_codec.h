@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Tasks of API version v2 to and from the core's model: validation of what a
+// Tasks of both API versions to and from the core's model: validation of what a
 // client sends (../shared/spec: cloud tasks 1.7), what is stored (3.1), what each
 // view shows (1.11). The schedule's horizon is the core's to check.
 //
@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "core/tasks/machine.h"
 #include "core/tasks/model.h"
-#include "google/cloud/tasks/v2/task.pb.h"
+#include "front/tasks/api.h"
 
 namespace sluice::front {
 
@@ -23,15 +23,16 @@ inline constexpr std::size_t kTaskBytesMax = 1'048'569;
 enum class TaskView { kBasic, kFull };
 
 /// Errors: INVALID_ARGUMENT for a number that names no view.
-StatusOr<TaskView> DecodeView(google::cloud::tasks::v2::Task::View view);
+/// The versions number views alike.
+StatusOr<TaskView> DecodeView(int view);
 
 /// The task a client asks for, validated and completed, without its retry
 /// settings (they need the queue's, see DecodeTaskRetry). `task` keeps its
 /// name and retry settings. `parent` is the queue as named by the request.
 /// Errors: INVALID_ARGUMENT naming the field; UNIMPLEMENTED naming the field for
 /// App Engine targets and tokens.
-StatusOr<core::NewTask> DecodeNewTask(google::cloud::tasks::v2::Task& task, const QueueName& queue,
-                                      std::string_view parent);
+template <typename Task>
+StatusOr<core::NewTask> DecodeNewTask(Task& task, const QueueName& queue, std::string_view parent);
 
 /// Refuses a task whose stored form is too large. `now` stands for an unset or
 /// past schedule time. Errors: INVALID_ARGUMENT.
@@ -41,13 +42,13 @@ Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Tim
 
 /// The target as a view shows it. Never changes after creation, so a create
 /// builds it before its command goes to the lane.
-void EncodeTarget(const core::HttpRequest& request, TaskView view,
-                  google::cloud::tasks::v2::HttpRequest* out);
+template <typename HttpRequest>
+void EncodeTarget(const core::HttpRequest& request, TaskView view, HttpRequest* out);
 /// Everything else. `name` is the task's full name.
-void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view,
-                     google::cloud::tasks::v2::Task* out);
-void EncodeTask(std::string name, const core::Task& task, TaskView view,
-                google::cloud::tasks::v2::Task* out);
+template <typename Task>
+void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, Task* out);
+template <typename Task>
+void EncodeTask(std::string name, const core::Task& task, TaskView view, Task* out);
 
 /// Full name of a task of a queue.
 [[nodiscard]] std::string FullTaskName(std::string_view queue_name, std::string_view task_id);

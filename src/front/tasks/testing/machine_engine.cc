@@ -74,7 +74,14 @@ struct Runner {
     }
     return engine::Result(std::move(page));
   }
-  engine::Reply operator()(engine::CollectStats&) { return Unimplemented("no figures here"); }
+  engine::Reply operator()(engine::CollectStats& c) {
+    std::vector<engine::NamedStats> all;
+    for (const QueueName& name : c.queues ? *c.queues : machine.QueueNames()) {
+      const auto queue = machine.GetQueue(name);
+      if (queue.ok()) all.push_back({name, queue->state, machine.Stats(name, now).value()});
+    }
+    return engine::Result(std::move(all));
+  }
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the tests of the v2 service share: the service over a MachineEngine, and
+// What the tests of the task service share: the service over a MachineEngine, and
 // calls that keep how they ended.
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "env/clock.h"
-#include "front/tasks/service_v2.h"
+#include "front/tasks/service.h"
 #include "front/tasks/testing/machine_engine.h"
 #include "google/protobuf/text_format.h"
 
@@ -54,11 +54,15 @@ struct Outcome {
   const Response* operator->() const { return &response; }
 };
 
-class ServiceV2Test : public ::testing::Test {
+template <typename Api>
+class ServiceTest : public ::testing::Test {
  protected:
+  using Service = TasksService<Api>;
+  using Queue = typename Api::Queue;
+  using Task = typename Api::Task;
+
   template <typename Request, typename Response>
-  Outcome<Response> Invoke(void (TasksServiceV2::*method)(Request&, Response&, Call&),
-                           Request request) {
+  Outcome<Response> Invoke(void (Service::*method)(Request&, Response&, Call&), Request request) {
     Outcome<Response> outcome;
     RecordedCall call;
     (service_.*method)(request, outcome.response, call);
@@ -69,30 +73,30 @@ class ServiceV2Test : public ::testing::Test {
 
   // The same with the request as text.
   template <typename Request, typename Response>
-  Outcome<Response> Invoke(void (TasksServiceV2::*method)(Request&, Response&, Call&),
+  Outcome<Response> Invoke(void (Service::*method)(Request&, Response&, Call&),
                            const std::string& text) {
     Request request;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &request)) << text;
     return Invoke(method, std::move(request));
   }
 
-  Outcome<v2::Queue> CreateQueue(std::string_view queue_id, const std::string& rest = {}) {
-    return Invoke(&TasksServiceV2::CreateQueue,
+  Outcome<Queue> CreateQueue(std::string_view queue_id, const std::string& rest = {}) {
+    return Invoke(&Service::CreateQueue,
                   fmt::format("parent: '{}' queue {{ name: '{}/queues/{}' {} }}", kLocation,
                               kLocation, queue_id, rest));
   }
 
-  Outcome<v2::Queue> UpdateQueue(const std::string& queue_fields, const std::string& mask) {
+  Outcome<Queue> UpdateQueue(const std::string& queue_fields, const std::string& mask) {
     return Invoke(
-        &TasksServiceV2::UpdateQueue,
+        &Service::UpdateQueue,
         fmt::format("queue {{ name: '{}' {} }} update_mask {{ {} }}", kQueue, queue_fields, mask));
   }
 
   // A task of queue q; the texts go into the task, its target, and the request.
-  Outcome<v2::Task> CreateTask(const std::string& task = {}, const std::string& target = {},
-                               const std::string& rest = {}) {
+  Outcome<Task> CreateTask(const std::string& task = {}, const std::string& target = {},
+                           const std::string& rest = {}) {
     return Invoke(
-        &TasksServiceV2::CreateTask,
+        &Service::CreateTask,
         fmt::format("parent: '{}' task {{ http_request {{ url: 'http://h/' {} }} {} }} {}", kQueue,
                     target, task, rest));
   }
@@ -103,7 +107,9 @@ class ServiceV2Test : public ::testing::Test {
 
   MachineEngine engine_;
   HarnessClock clock_{engine_};
-  TasksServiceV2 service_{{&engine_, &clock_, nullptr, nullptr}};
+  Service service_{{&engine_, &clock_, nullptr, nullptr}};
 };
+
+using ServiceV2Test = ServiceTest<ApiV2>;
 
 }  // namespace sluice::front::testing

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "front/rest/tasks_v2_rest.h"
-
-#include "front/tasks/service_v2.h"
-#include "front/tasks/service_v2beta3.h"
+#include "front/rest/tasks_rest.h"
 
 namespace sluice::front {
+namespace {
 
-void AddTasksV2(TasksServiceV2* service, RestApi* api) {
+template <typename Api>
+void AddAll(TasksService<Api>* service, RestApi* api) {
   const google::protobuf::ServiceDescriptor* descriptor =
-      tasks_v2::CreateTaskRequest::descriptor()->file()->FindServiceByName("CloudTasks");
+      Api::CreateTaskRequest::descriptor()->file()->FindServiceByName("CloudTasks");
   SLUICE_CHECK(descriptor != nullptr, "the service lies in the file of its requests");
-#define SLUICE_REST(name) api->Add(*descriptor, #name, service, &TasksServiceV2::name)
+#define SLUICE_REST(name) api->Add(*descriptor, #name, service, &TasksService<Api>::name)
   SLUICE_REST(ListQueues);
   SLUICE_REST(GetQueue);
   SLUICE_REST(CreateQueue);
@@ -34,12 +33,9 @@ void AddTasksV2(TasksServiceV2* service, RestApi* api) {
 #undef SLUICE_REST
 }
 
-void AddTasksV2Beta3(TasksServiceV2Beta3* service, RestApi* api) {
-  const google::protobuf::ServiceDescriptor* descriptor =
-      google::cloud::tasks::v2beta3::GetQueueRequest::descriptor()->file()->FindServiceByName(
-          "CloudTasks");
-  SLUICE_CHECK(descriptor != nullptr, "the service lies in the file of its requests");
-  api->Add(*descriptor, "GetQueue", service, &TasksServiceV2Beta3::GetQueue);
-}
+}  // namespace
+
+void AddTasks(TasksServiceV2* service, RestApi* api) { AddAll(service, api); }
+void AddTasks(TasksServiceV2Beta3* service, RestApi* api) { AddAll(service, api); }
 
 }  // namespace sluice::front

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The task methods of the task service; included by service.cc alone.
+
 #include <string>
 #include <utility>
 
 #include "env/clock.h"
 #include "front/errors.h"
 #include "front/tasks/engine_call.h"
-#include "front/tasks/methods_v2.h"
+#include "front/tasks/methods.h"
 #include "front/tasks/names.h"
 #include "front/tasks/queue_codec.h"
-#include "front/tasks/service_v2.h"
+#include "front/tasks/service.h"
 
 namespace sluice::front {
-namespace {
-
-namespace v2 = google::cloud::tasks::v2;
+namespace internal {
 
 struct NewTaskCall {
   engine::CreateTask command;
   TaskView view = TaskView::kBasic;
 };
 
-StatusOr<NewTaskCall> DecodeCreateTask(v2::CreateTaskRequest& request) {
+template <typename Request>
+StatusOr<NewTaskCall> DecodeCreateTask(Request& request) {
   NewTaskCall call;
   SLUICE_ASSIGN_OR_RETURN(call.command.queue, ReadQueueName(request.parent(), "parent"));
   SLUICE_ASSIGN_OR_RETURN(call.view, DecodeView(request.response_view()));
@@ -30,12 +33,14 @@ StatusOr<NewTaskCall> DecodeCreateTask(v2::CreateTaskRequest& request) {
   return call;
 }
 
-}  // namespace
+}  // namespace internal
 
-void TasksServiceV2::CreateTask(v2::CreateTaskRequest& request, v2::Task& response, Call& call) {
-  flow_.Begin(kTasksV2Methods[kCreateTask], request.parent(), call,
+template <typename Api>
+void TasksService<Api>::CreateTask(typename Api::CreateTaskRequest& request,
+                                   typename Api::Task& response, Call& call) {
+  flow_.Begin(kTasksMethods<Api>[kCreateTask], request.parent(), call,
               [this, &request, &response](const Context& context) {
-                StatusOr<NewTaskCall> decoded = DecodeCreateTask(request);
+                StatusOr<internal::NewTaskCall> decoded = internal::DecodeCreateTask(request);
                 if (!decoded.ok()) return flow_.End(context, decoded.status());
                 if (request.task().has_retry_config()) {
                   return CompleteRetry(context, std::move(decoded->command), decoded->view, request,
@@ -49,9 +54,10 @@ void TasksServiceV2::CreateTask(v2::CreateTaskRequest& request, v2::Task& respon
 // A task's own retry settings replace the queue's as a whole; what they leave
 // open is taken from the queue as it is now (spec 2.3). Only such tasks pay for
 // the question.
-void TasksServiceV2::CompleteRetry(const Context& context, engine::CreateTask command,
-                                   TaskView view, v2::CreateTaskRequest& request,
-                                   v2::Task& response) {
+template <typename Api>
+void TasksService<Api>::CompleteRetry(const Context& context, engine::CreateTask command,
+                                      TaskView view, typename Api::CreateTaskRequest& request,
+                                      typename Api::Task& response) {
   auto complete = [this, view, &request, &response](const Context& going_on,
                                                     engine::CreateTask completed,
                                                     const core::RetryConfig& defaults) {
@@ -72,9 +78,10 @@ void TasksServiceV2::CompleteRetry(const Context& context, engine::CreateTask co
                 });
 }
 
-void TasksServiceV2::SubmitNewTask(const Context& context, engine::CreateTask command,
-                                   TaskView view, v2::CreateTaskRequest& request,
-                                   v2::Task& response) {
+template <typename Api>
+void TasksService<Api>::SubmitNewTask(const Context& context, engine::CreateTask command,
+                                      TaskView view, typename Api::CreateTaskRequest& request,
+                                      typename Api::Task& response) {
   if (IsTaskSizeNear(command.task, request.parent())) {
     if (Status status = CheckTaskSize(command.task, request.parent(), clock_->Now());
         !status.ok()) {
@@ -97,8 +104,9 @@ void TasksServiceV2::SubmitNewTask(const Context& context, engine::CreateTask co
       });
 }
 
-void TasksServiceV2::SubmitForTask(const Context& context, engine::Command command, TaskView view,
-                                   v2::Task& response) {
+template <typename Api>
+void TasksService<Api>::SubmitForTask(const Context& context, engine::Command command,
+                                      TaskView view, typename Api::Task& response) {
   SubmitCommand(*engine_, flow_, context, std::move(command), kTaskType,
                 [this, view, &response](const Context& ending, engine::Result& result) {
                   EncodeTask(std::string(ending.resource), Expect<core::Task>(result), view,
@@ -107,9 +115,10 @@ void TasksServiceV2::SubmitForTask(const Context& context, engine::Command comma
                 });
 }
 
+template <typename Api>
 template <typename Command, typename Request>
-void TasksServiceV2::TaskCall(const Method& method, Request& request, v2::Task& response,
-                              Call& call) {
+void TasksService<Api>::TaskCall(const Method& method, Request& request,
+                                 typename Api::Task& response, Call& call) {
   flow_.Begin(method, request.name(), call, [this, &request, &response](const Context& context) {
     StatusOr<TaskName> name = ReadTaskName(request.name(), "name");
     if (!name.ok()) return flow_.End(context, name.status());
@@ -119,17 +128,22 @@ void TasksServiceV2::TaskCall(const Method& method, Request& request, v2::Task& 
   });
 }
 
-void TasksServiceV2::GetTask(v2::GetTaskRequest& request, v2::Task& response, Call& call) {
-  TaskCall<engine::GetTask>(kTasksV2Methods[kGetTask], request, response, call);
+template <typename Api>
+void TasksService<Api>::GetTask(typename Api::GetTaskRequest& request, typename Api::Task& response,
+                                Call& call) {
+  TaskCall<engine::GetTask>(kTasksMethods<Api>[kGetTask], request, response, call);
 }
 
-void TasksServiceV2::RunTask(v2::RunTaskRequest& request, v2::Task& response, Call& call) {
-  TaskCall<engine::RunTask>(kTasksV2Methods[kRunTask], request, response, call);
+template <typename Api>
+void TasksService<Api>::RunTask(typename Api::RunTaskRequest& request, typename Api::Task& response,
+                                Call& call) {
+  TaskCall<engine::RunTask>(kTasksMethods<Api>[kRunTask], request, response, call);
 }
 
-void TasksServiceV2::DeleteTask(v2::DeleteTaskRequest& request,
-                                google::protobuf::Empty& /*response*/, Call& call) {
-  flow_.Begin(kTasksV2Methods[kDeleteTask], request.name(), call,
+template <typename Api>
+void TasksService<Api>::DeleteTask(typename Api::DeleteTaskRequest& request,
+                                   google::protobuf::Empty& /*response*/, Call& call) {
+  flow_.Begin(kTasksMethods<Api>[kDeleteTask], request.name(), call,
               [this, &request](const Context& context) {
                 StatusOr<TaskName> name = ReadTaskName(request.name(), "name");
                 if (!name.ok()) return flow_.End(context, name.status());
