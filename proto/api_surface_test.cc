@@ -8,6 +8,7 @@
 #include "google/cloud/tasks/v2/cloudtasks.grpc.pb.h"
 #include "google/cloud/tasks/v2beta3/cloudtasks.grpc.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "google/pubsub/v1/pubsub.grpc.pb.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 
 namespace sluice {
@@ -29,6 +30,12 @@ TEST(ApiSurface, BothVersionsHaveTwentyRpcs) {
     ASSERT_NE(service, nullptr) << name;
     EXPECT_EQ(service->method_count(), kRpcCount) << name;
   }
+}
+
+TEST(ApiSurface, PubSubIsThere) {
+  EXPECT_EQ(google::pubsub::v1::PublishRequest::descriptor()->file()->package(), "google.pubsub.v1");
+  EXPECT_EQ(Service("google.pubsub.v1.Publisher")->method_count(), 9);
+  EXPECT_EQ(Service("google.pubsub.v1.Subscriber")->method_count(), 16);
 }
 
 TEST(ApiSurface, V2HasRetryOfATaskAndTargetOfAQueue) {

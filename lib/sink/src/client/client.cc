@@ -7,7 +7,7 @@
 
 #include "client/client_address.h"
 #include "sluice/gcp/queue_reader.h"
-#include "sluice/gcp/task_client.h"
+#include "sluice/gcp/unary_client.h"
 
 namespace sluice::sink {
 namespace {
@@ -35,7 +35,7 @@ class GrpcTaskCreator : public TaskCreator {
     const Duration timeout =
         deadline ? absl::FromChrono(*deadline - clock_->Now()) : gcp::kCreateTimeoutDefault;
     std::shared_ptr<gcp::PendingCall> call =
-        client_.CreateTask(request.parent(), request.SerializeAsString(), timeout,
+        client_.Send(gcp::kCreateTask, request.parent(), request.SerializeAsString(), timeout,
                            [done = std::move(done)](const Status& status) mutable {
                              done(status.ok() ? CreateOutcome() : Failure(status));
                            });
@@ -55,7 +55,7 @@ class GrpcTaskCreator : public TaskCreator {
   }
 
  private:
-  gcp::TaskClient client_;
+  gcp::UnaryClient client_;
   const env::MonotonicClock* clock_;
   Warn warn_;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// CreateTask of google.cloud.tasks.v2, asynchronous, each call sent once: when
-// and how often to try again is the caller's matter. Requests go through as bytes;
-// the answer's body is not looked at, since only its status matters to a sink.
+// Calls of one request and one answer, asynchronous, each sent once: when and how
+// often to try again is the caller's matter. Requests go through as bytes; the
+// answer's body is not looked at, since only its status matters to a sink.
 //
 // Threading: any thread; callbacks run on gRPC's threads and must not block.
 // Ownership: shares its pool. `Close` before destruction, else the destructor
@@ -20,6 +20,14 @@
 
 namespace sluice::gcp {
 
+/// A method of a service, and the field of its request that Google's front ends route by.
+struct Method {
+  const char* path;
+  std::string_view routing_key;
+};
+inline constexpr Method kCreateTask{"/google.cloud.tasks.v2.CloudTasks/CreateTask", "parent"};
+inline constexpr Method kPublish{"/google.pubsub.v1.Publisher/Publish", "topic"};
+
 inline constexpr Duration kCreateTimeoutDefault = absl::Seconds(20);
 inline constexpr Duration kCloseLimitDefault = absl::Seconds(30);
 
@@ -28,25 +36,25 @@ class PendingCall {
  public:
   virtual ~PendingCall() = default;
   /// Asks for the end; the callback still comes, once, usually with CANCELLED. The
-  /// service may have created the task all the same.
+  /// service may have done its part all the same.
   virtual void Cancel() = 0;
 };
 
-class TaskClient {
+class UnaryClient {
  public:
   using Done = absl::AnyInvocable<void(Status)>;
 
-  explicit TaskClient(std::shared_ptr<ChannelPool> pool);
-  TaskClient(const TaskClient&) = delete;
-  TaskClient& operator=(const TaskClient&) = delete;
-  ~TaskClient();
+  explicit UnaryClient(std::shared_ptr<ChannelPool> pool);
+  UnaryClient(const UnaryClient&) = delete;
+  UnaryClient& operator=(const UnaryClient&) = delete;
+  ~UnaryClient();
 
-  /// Sends `request`, a serialized google.cloud.tasks.v2.CreateTaskRequest whose
-  /// parent is `queue`. The deadline is `timeout` from now by the monotonic clock, so that
+  /// Sends `request`, the serialized request of `method` whose field `routing_key` is
+  /// `resource`. The deadline is `timeout` from now by the monotonic clock, so that
   /// a step of the wall clock neither cuts nor stretches it. `done` comes exactly
   /// once; with UNAVAILABLE, and before this returns, after `Close`.
-  std::shared_ptr<PendingCall> CreateTask(std::string_view queue, std::string_view request,
-                                          Duration timeout, Done done);
+  std::shared_ptr<PendingCall> Send(const Method& method, std::string_view resource,
+                                    std::string_view request, Duration timeout, Done done);
 
   /// Takes no more calls and waits for those under way; after `limit` cancels the
   /// rest. Returns how many had to be cancelled: more than 0 is worth a warning.

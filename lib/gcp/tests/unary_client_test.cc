@@ -2,7 +2,7 @@
 //
 // The client against a service in this process, which can hold its answers back.
 
-#include "sluice/gcp/task_client.h"
+#include "sluice/gcp/unary_client.h"
 
 #include <google/cloud/tasks/v2/cloudtasks.grpc.pb.h>
 #include <google/cloud/tasks/v2beta3/cloudtasks.grpc.pb.h>
@@ -63,16 +63,16 @@ class Queues : public v2beta3::CloudTasks::Service {
   }
 };
 
-class TaskClientTest : public testing::Test {
+class UnaryClientTest : public testing::Test {
  protected:
-  TaskClientTest() {
+  UnaryClientTest() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&service_);
     builder.RegisterService(&queues_);
     server_ = builder.BuildAndStart();
   }
-  ~TaskClientTest() override {
+  ~UnaryClientTest() override {
     Release();
     server_->Shutdown();
   }
@@ -105,15 +105,15 @@ class TaskClientTest : public testing::Test {
 struct Waiting {
   std::promise<Status> promise;
   std::future<Status> status = promise.get_future();
-  TaskClient::Done Done() {
+  UnaryClient::Done Done() {
     return [this](Status s) { promise.set_value(std::move(s)); };
   }
 };
 
-TEST_F(TaskClientTest, ATaskArrivesAsItWasGiven) {
-  TaskClient client(Pool(1));
+TEST_F(UnaryClientTest, ATaskArrivesAsItWasGiven) {
+  UnaryClient client(Pool(1));
   Waiting call;
-  client.CreateTask(kQueue, Request(), kCreateTimeoutDefault, call.Done());
+  client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
   EXPECT_TRUE(call.status.get().ok());
   ASSERT_EQ(service_.requests.size(), 1);
   EXPECT_EQ(service_.requests[0].parent(), kQueue);
@@ -122,52 +122,52 @@ TEST_F(TaskClientTest, ATaskArrivesAsItWasGiven) {
             std::set<std::string>{"parent=projects%2Fp%2Flocations%2Fl%2Fqueues%2Fq"});
 }
 
-TEST_F(TaskClientTest, AFailureIsPassedOnWithoutATryOfOurOwn) {
+TEST_F(UnaryClientTest, AFailureIsPassedOnWithoutATryOfOurOwn) {
   service_.answer = grpc::Status(grpc::StatusCode::UNAVAILABLE, "try later");
-  TaskClient client(Pool(1));
+  UnaryClient client(Pool(1));
   Waiting call;
-  client.CreateTask(kQueue, Request(), kCreateTimeoutDefault, call.Done());
+  client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
   const Status status = call.status.get();
   EXPECT_TRUE(absl::IsUnavailable(status));
   EXPECT_EQ(Message(status), "try later");
   EXPECT_EQ(service_.requests.size(), 1);
 }
 
-TEST_F(TaskClientTest, ACallEndsAtItsDeadline) {
+TEST_F(UnaryClientTest, ACallEndsAtItsDeadline) {
   service_.is_holding = true;
-  TaskClient client(Pool(1));
+  UnaryClient client(Pool(1));
   Waiting call;
-  client.CreateTask(kQueue, Request(), absl::Milliseconds(50), call.Done());
+  client.Send(kCreateTask, kQueue, Request(), absl::Milliseconds(50), call.Done());
   EXPECT_TRUE(absl::IsDeadlineExceeded(call.status.get()));
 }
 
-TEST_F(TaskClientTest, ACancelledCallEndsOnce) {
+TEST_F(UnaryClientTest, ACancelledCallEndsOnce) {
   service_.is_holding = true;
-  TaskClient client(Pool(1));
+  UnaryClient client(Pool(1));
   Waiting call;
-  const auto pending = client.CreateTask(kQueue, Request(), kCreateTimeoutDefault, call.Done());
+  const auto pending = client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
   pending->Cancel();
   EXPECT_TRUE(absl::IsCancelled(call.status.get()));
 }
 
-TEST_F(TaskClientTest, CloseIsBoundedAndSaysWhatItCut) {
+TEST_F(UnaryClientTest, CloseIsBoundedAndSaysWhatItCut) {
   service_.is_holding = true;
-  TaskClient client(Pool(1));
+  UnaryClient client(Pool(1));
   Waiting call;
-  client.CreateTask(kQueue, Request(), kCreateTimeoutDefault, call.Done());
+  client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
   EXPECT_EQ(client.Close(absl::Milliseconds(20)), 1);
   EXPECT_TRUE(absl::IsCancelled(call.status.get()));
   Waiting late;
-  client.CreateTask(kQueue, Request(), kCreateTimeoutDefault, late.Done());
+  client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, late.Done());
   EXPECT_TRUE(absl::IsUnavailable(late.status.get()));
 }
 
-TEST_F(TaskClientTest, EachChannelHasAConnectionAndCallsSpreadEvenly) {
+TEST_F(UnaryClientTest, EachChannelHasAConnectionAndCallsSpreadEvenly) {
   service_.is_holding = true;
-  TaskClient client(Pool(4));
+  UnaryClient client(Pool(4));
   std::vector<Waiting> calls(40);
   for (Waiting& call : calls) {
-    client.CreateTask(kQueue, Request(), kCreateTimeoutDefault, call.Done());
+    client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
   }
   for (;;) {  // until all have arrived; the test's own time limit ends it otherwise
     const std::lock_guard lock(service_.mutex);
@@ -179,7 +179,7 @@ TEST_F(TaskClientTest, EachChannelHasAConnectionAndCallsSpreadEvenly) {
   for (const auto& [peer, count] : service_.peers) EXPECT_EQ(count, 10) << peer;
 }
 
-TEST_F(TaskClientTest, ThePoolPrefersTheChannelWithFewestCalls) {
+TEST_F(UnaryClientTest, ThePoolPrefersTheChannelWithFewestCalls) {
   const auto pool = Pool(2);
   const std::size_t busy = pool->Acquire();
   const std::size_t other = pool->Acquire();
@@ -190,23 +190,23 @@ TEST_F(TaskClientTest, ThePoolPrefersTheChannelWithFewestCalls) {
   EXPECT_EQ(pool->Acquire(), other);
 }
 
-TEST(TaskClient, IsMadeAndClosedWithoutANetwork) {
+TEST(UnaryClient, IsMadeAndClosedWithoutANetwork) {
   std::shared_ptr<ChannelPool> pool = *ChannelPool::Make(
       {.target = "cloudtasks.invalid:443", .credentials = {.kind = Credentials::Kind::kTls}}, 2);
-  TaskClient client(pool);
+  UnaryClient client(pool);
   EXPECT_EQ(client.Close(), 0);
 }
 
 // gRPC joins its callback threads when the last channel of the process goes, so it must
 // never go on one of them: a call that is over refers to no channel.
-TEST(TaskClient, CallThatIsOverHoldsNoChannel) {
+TEST(UnaryClient, CallThatIsOverHoldsNoChannel) {
   const std::shared_ptr<ChannelPool> pool =
       *ChannelPool::Make({.target = "127.0.0.1:1", .credentials = {}}, 1);
-  TaskClient client(pool);
+  UnaryClient client(pool);
   const auto channel = pool->channel(0);
   const long users = channel.use_count();
   std::promise<long> users_at_the_end;
-  const auto kept = client.CreateTask(kQueue, "", absl::Seconds(5), [&](const Status& status) {
+  const auto kept = client.Send(kCreateTask, kQueue, "", absl::Seconds(5), [&](const Status& status) {
     EXPECT_FALSE(status.ok());
     users_at_the_end.set_value(channel.use_count());
   });
@@ -215,20 +215,20 @@ TEST(TaskClient, CallThatIsOverHoldsNoChannel) {
 }
 
 // No server in this process: it would keep the threads alive.
-TEST(TaskClient, MayGoWithItsChannelsAtOnceAfterItsLastCall) {
+TEST(UnaryClient, MayGoWithItsChannelsAtOnceAfterItsLastCall) {
   for (int round = 0; round < 100; ++round) {
     Waiting waiting;
-    TaskClient client(*ChannelPool::Make({.target = "127.0.0.1:1", .credentials = {}}, 1));
-    client.CreateTask(kQueue, "", absl::Seconds(5), waiting.Done());
+    UnaryClient client(*ChannelPool::Make({.target = "127.0.0.1:1", .credentials = {}}, 1));
+    client.Send(kCreateTask, kQueue, "", absl::Seconds(5), waiting.Done());
     EXPECT_FALSE(waiting.status.get().ok());
   }
 }
 
-TEST_F(TaskClientTest, APoolWithoutChannelsIsRefused) {
+TEST_F(UnaryClientTest, APoolWithoutChannelsIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(ChannelPool::Make({}, 0).status()));
 }
 
-TEST_F(TaskClientTest, TheRetentionOfAQueueIsReadThroughV2beta3) {
+TEST_F(UnaryClientTest, TheRetentionOfAQueueIsReadThroughV2beta3) {
   const auto pool = Pool(1);
   const auto facts = ReadQueue(*pool, kQueue, absl::Seconds(20));
   ASSERT_TRUE(facts.ok()) << facts.status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sluice/gcp/task_client.h"
+#include "sluice/gcp/unary_client.h"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -15,17 +15,12 @@
 #include "wire.h"
 
 namespace sluice::gcp {
-namespace {
-
-constexpr const char* kCreateTask = "/google.cloud.tasks.v2.CloudTasks/CreateTask";
-
-}  // namespace
 
 // Callbacks run on threads that gRPC joins when the last channel of the process goes.
 // A callback that drops the last reference to a channel would join itself, so it holds
 // none: channels and stubs are the client's, which outlives its calls, and a call's
 // context, which also refers to its channel, ends before the call is counted as over.
-struct TaskClient::State {
+struct UnaryClient::State {
   std::shared_ptr<ChannelPool> pool;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs;
   std::mutex mutex;  // guards the rest
@@ -35,7 +30,7 @@ struct TaskClient::State {
 };
 
 // Lives as long as its caller likes, also longer than the client.
-class TaskClient::Call : public PendingCall {
+class UnaryClient::Call : public PendingCall {
  public:
   Call() : context_(std::in_place) {}
 
@@ -60,18 +55,18 @@ class TaskClient::Call : public PendingCall {
   std::optional<grpc::ClientContext> context_;  // guarded
 };
 
-TaskClient::TaskClient(std::shared_ptr<ChannelPool> pool) : state_(std::make_unique<State>()) {
+UnaryClient::UnaryClient(std::shared_ptr<ChannelPool> pool) : state_(std::make_unique<State>()) {
   for (std::size_t i = 0; i < pool->size(); ++i) {
     state_->stubs.push_back(std::make_unique<grpc::GenericStub>(pool->channel(i)));
   }
   state_->pool = std::move(pool);
 }
 
-TaskClient::~TaskClient() { Close(absl::ZeroDuration()); }
+UnaryClient::~UnaryClient() { Close(absl::ZeroDuration()); }
 
-std::shared_ptr<PendingCall> TaskClient::CreateTask(std::string_view queue,
-                                                    std::string_view request, Duration timeout,
-                                                    Done done) {
+std::shared_ptr<PendingCall> UnaryClient::Send(const Method& method, std::string_view resource,
+                                              std::string_view request, Duration timeout,
+                                              Done done) {
   auto call = std::make_shared<Call>();
   bool is_closed = false;
   {
@@ -80,16 +75,16 @@ std::shared_ptr<PendingCall> TaskClient::CreateTask(std::string_view queue,
     if (!is_closed) state_->calls.insert(call.get());
   }
   if (is_closed) {
-    done(Unavailable("the client of {} is closed", queue));
+    done(Unavailable("the client of {} is closed", resource));
     return call;
   }
   call->done = std::move(done);
   const grpc::Slice slice(request.data(), request.size());
   call->request = grpc::ByteBuffer(&slice, 1);
   SetDeadline(timeout, call->context());
-  call->context()->AddMetadata("x-goog-request-params", RoutingHeader("parent", queue));
+  call->context()->AddMetadata("x-goog-request-params", RoutingHeader(method.routing_key, resource));
   call->channel = state_->pool->Acquire();
-  state_->stubs[call->channel]->UnaryCall(call->context(), kCreateTask, grpc::StubOptions(),
+  state_->stubs[call->channel]->UnaryCall(call->context(), method.path, grpc::StubOptions(),
                                           &call->request, &call->response,
                                           [call, state = state_.get()](const grpc::Status& status) {
                                             state->pool->Release(call->channel);
@@ -103,7 +98,7 @@ std::shared_ptr<PendingCall> TaskClient::CreateTask(std::string_view queue,
   return call;
 }
 
-std::size_t TaskClient::Close(Duration limit) {
+std::size_t UnaryClient::Close(Duration limit) {
   std::unique_lock lock(state_->mutex);
   state_->is_closed = true;
   const auto is_idle = [this] { return state_->calls.empty(); };
