@@ -33,7 +33,8 @@ TEST(ApiSurface, BothVersionsHaveTwentyRpcs) {
 }
 
 TEST(ApiSurface, PubSubIsThere) {
-  EXPECT_EQ(google::pubsub::v1::PublishRequest::descriptor()->file()->package(), "google.pubsub.v1");
+  EXPECT_EQ(google::pubsub::v1::PublishRequest::descriptor()->file()->package(),
+            "google.pubsub.v1");
   EXPECT_EQ(Service("google.pubsub.v1.Publisher")->method_count(), 9);
   EXPECT_EQ(Service("google.pubsub.v1.Subscriber")->method_count(), 16);
 }

@@ -65,8 +65,8 @@ UnaryClient::UnaryClient(std::shared_ptr<ChannelPool> pool) : state_(std::make_u
 UnaryClient::~UnaryClient() { Close(absl::ZeroDuration()); }
 
 std::shared_ptr<PendingCall> UnaryClient::Send(const Method& method, std::string_view resource,
-                                              std::string_view request, Duration timeout,
-                                              Done done) {
+                                               std::string_view request, Duration timeout,
+                                               Done done) {
   auto call = std::make_shared<Call>();
   bool is_closed = false;
   {
@@ -82,7 +82,8 @@ std::shared_ptr<PendingCall> UnaryClient::Send(const Method& method, std::string
   const grpc::Slice slice(request.data(), request.size());
   call->request = grpc::ByteBuffer(&slice, 1);
   SetDeadline(timeout, call->context());
-  call->context()->AddMetadata("x-goog-request-params", RoutingHeader(method.routing_key, resource));
+  call->context()->AddMetadata("x-goog-request-params",
+                               RoutingHeader(method.routing_key, resource));
   call->channel = state_->pool->Acquire();
   state_->stubs[call->channel]->UnaryCall(call->context(), method.path, grpc::StubOptions(),
                                           &call->request, &call->response,

@@ -145,7 +145,8 @@ TEST_F(UnaryClientTest, ACancelledCallEndsOnce) {
   service_.is_holding = true;
   UnaryClient client(Pool(1));
   Waiting call;
-  const auto pending = client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
+  const auto pending =
+      client.Send(kCreateTask, kQueue, Request(), kCreateTimeoutDefault, call.Done());
   pending->Cancel();
   EXPECT_TRUE(absl::IsCancelled(call.status.get()));
 }
@@ -206,10 +207,11 @@ TEST(UnaryClient, CallThatIsOverHoldsNoChannel) {
   const auto channel = pool->channel(0);
   const long users = channel.use_count();
   std::promise<long> users_at_the_end;
-  const auto kept = client.Send(kCreateTask, kQueue, "", absl::Seconds(5), [&](const Status& status) {
-    EXPECT_FALSE(status.ok());
-    users_at_the_end.set_value(channel.use_count());
-  });
+  const auto kept =
+      client.Send(kCreateTask, kQueue, "", absl::Seconds(5), [&](const Status& status) {
+        EXPECT_FALSE(status.ok());
+        users_at_the_end.set_value(channel.use_count());
+      });
   EXPECT_EQ(users_at_the_end.get_future().get(), users);
   kept->Cancel();  // after the end: nothing
 }

@@ -8,19 +8,6 @@
 namespace sluice::sink {
 namespace {
 
-Status CheckComponent(std::string_view component, std::string_view value) {
-  if (IsBlank(value)) return InvalidArgument("the {} of a queue must not be blank", component);
-  if (IsSpace(value.front()) || IsSpace(value.back())) {
-    return InvalidArgument(
-        "the {} of a queue must not begin or end with whitespace or a control character: \"{}\"",
-        component, value);
-  }
-  if (value.find('/') != std::string_view::npos) {
-    return InvalidArgument("the {} of a queue must not contain '/': \"{}\"", component, value);
-  }
-  return {};
-}
-
 /// Cuts the text up to the next slash off `rest`; the whole of it without one.
 std::string_view TakeSegment(std::string_view& rest) {
   const std::size_t slash = rest.find('/');
@@ -33,9 +20,9 @@ std::string_view TakeSegment(std::string_view& rest) {
 
 StatusOr<QueueDestination> QueueDestination::Of(std::string_view project, std::string_view location,
                                                 std::string_view queue) {
-  SLUICE_RETURN_IF_ERROR(CheckComponent("project", project));
-  SLUICE_RETURN_IF_ERROR(CheckComponent("location", location));
-  SLUICE_RETURN_IF_ERROR(CheckComponent("queue id", queue));
+  SLUICE_RETURN_IF_ERROR(CheckComponent("queue", "project", project));
+  SLUICE_RETURN_IF_ERROR(CheckComponent("queue", "location", location));
+  SLUICE_RETURN_IF_ERROR(CheckComponent("queue", "queue id", queue));
   QueueDestination destination;
   destination.project_ = project;
   destination.location_ = location;

@@ -36,9 +36,9 @@ class GrpcTaskCreator : public TaskCreator {
         deadline ? absl::FromChrono(*deadline - clock_->Now()) : gcp::kCreateTimeoutDefault;
     std::shared_ptr<gcp::PendingCall> call =
         client_.Send(gcp::kCreateTask, request.parent(), request.SerializeAsString(), timeout,
-                           [done = std::move(done)](const Status& status) mutable {
-                             done(status.ok() ? CreateOutcome() : Failure(status));
-                           });
+                     [done = std::move(done)](const Status& status) mutable {
+                       done(status.ok() ? CreateOutcome() : Failure(status));
+                     });
     return std::make_unique<Pending>(std::move(call));
   }
 
