@@ -75,7 +75,7 @@ class HttpHandler {
   virtual void Handle(HttpRequest request, HttpResponder responder) = 0;
 };
 
-/// A short plain text answer for what the HTTP layer itself refuses.
-[[nodiscard]] HttpResponse PlainTextResponse(int status, std::string_view text);
+/// The answer for what the HTTP layer itself refuses, in the form of Google's error body.
+[[nodiscard]] HttpResponse ErrorResponse(int status, std::string_view text);
 
 }  // namespace sluice::front::net

@@ -83,6 +83,7 @@ class HttpExchange final : public HttpResponder::Target,
   std::optional<HttpResponse> refusal;
   bool has_header = false;
   bool is_dispatched = false;  // the handler has it
+  bool is_last = false;        // the connection closes after the answer
   bool is_suspended = false;
   MHD_Connection* handle = nullptr;  // while suspended
 

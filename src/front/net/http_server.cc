@@ -20,6 +20,7 @@
 #include "base/http_headers.h"
 #include "base/text.h"
 #include "front/net/http_exchange.h"
+#include "front/net/http_header_rules.h"
 #include "front/net/thread_signals.h"
 
 namespace sluice::front::net {
@@ -47,6 +48,13 @@ std::chrono::nanoseconds Span(Duration d) {
 // Of an overflowing or broken number nothing useful is known: "as much as can be".
 std::uint64_t ParseLength(std::string_view text) {
   return ParseNumber<std::uint64_t>(text).value_or(UINT64_MAX);
+}
+
+// A request line may name the whole URL (RFC 9112 section 3.2.2); its path is meant.
+std::string_view WithoutOrigin(std::string_view uri) {
+  if (uri.substr(0, 7) != "http://" && uri.substr(0, 8) != "https://") return uri;
+  const std::size_t path = uri.find('/', uri.find("//") + 2);
+  return path == std::string_view::npos ? "/" : uri.substr(path);
 }
 
 }  // namespace
@@ -246,7 +254,7 @@ class HttpServer::Loop {
     mailbox_->Close();
     for (const auto& [key, connection] : connections_) {
       if (connection->exchange != nullptr && connection->exchange->is_suspended) {
-        connection->exchange->Answer(PlainTextResponse(503, "the server is shutting down"));
+        connection->exchange->Answer(ErrorResponse(503, "the server is shutting down"));
         Resume(*connection->exchange);
       }
     }
@@ -268,20 +276,26 @@ class HttpServer::Loop {
     if (std::exchange(exchange.is_suspended, false)) MHD_resume_connection(exchange.handle);
   }
 
-  MHD_Result ReadHeader(Connection& connection, const char* method) {
+  MHD_Result ReadHeader(Connection& connection, const char* method, std::string_view version) {
     HttpExchange& exchange = *connection.exchange;
     exchange.has_header = true;
     exchange.request.method = method;
     MHD_get_connection_values_n(connection.handle, MHD_HEADER_KIND, &Loop::OnHeader,
                                 &exchange.request);
+    if (auto fault = FindHeaderFault(exchange.request, version == MHD_HTTP_VERSION_1_0)) {
+      // What follows on this connection may be a body or another request.
+      exchange.is_last = true;
+      exchange.response = ErrorResponse(fault->status, fault->text);
+      return Queue(connection);
+    }
     std::size_t header_bytes = exchange.request.path.size() + exchange.request.query.size();
     for (const HttpHeader& header : exchange.request.headers) {
       header_bytes += header.name.size() + header.value.size() + 4;  // ": " and CR LF
     }
     if (header_bytes > options_.header_bytes_max) {
-      exchange.response = PlainTextResponse(
-          431, fmt::format("the request header has {} bytes; at most {} are allowed", header_bytes,
-                           options_.header_bytes_max));
+      exchange.response =
+          ErrorResponse(431, fmt::format("the request header has {} bytes; at most {} are allowed",
+                                         header_bytes, options_.header_bytes_max));
       return Queue(connection);
     }
     SetDeadline(connection, options_.body_deadline);
@@ -316,7 +330,7 @@ class HttpServer::Loop {
       exchange.is_dispatched = true;
       ClearDeadline(connection);
       if (is_cut_) {
-        exchange.Answer(PlainTextResponse(503, "the server is shutting down"));
+        exchange.Answer(ErrorResponse(503, "the server is shutting down"));
       } else {
         exchange.request.peer = connection.peer;
         exchange.request.is_tls = connection.is_tls;
@@ -342,7 +356,7 @@ class HttpServer::Loop {
     };
     if (!answer.content_type.empty()) add(MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type);
     for (const HttpHeader& header : answer.headers) add(header.name.c_str(), header.value);
-    if (is_draining_) add(MHD_HTTP_HEADER_CONNECTION, "close");
+    if (is_draining_ || connection.exchange->is_last) add(MHD_HTTP_HEADER_CONNECTION, "close");
     // A header the protocol does not allow is our handler's mistake; a part of an
     // answer must not be sent as if it were all.
     const auto status = static_cast<unsigned>(is_complete ? answer.status : 500);
@@ -357,9 +371,8 @@ class HttpServer::Loop {
   }
 
   [[nodiscard]] HttpResponse BodyTooLarge() const {
-    return PlainTextResponse(413,
-                             fmt::format("the request body is larger than the {} bytes allowed",
-                                         options_.body_bytes_max));
+    return ErrorResponse(413, fmt::format("the request body is larger than the {} bytes allowed",
+                                          options_.body_bytes_max));
   }
 
   // The library's callbacks. All run on our thread, inside MHD_run, MHD_add_connection
@@ -388,22 +401,29 @@ class HttpServer::Loop {
     auto* const loop = static_cast<Loop*>(self);
     Connection& connection = *Of(handle);
     connection.exchange = std::make_shared<HttpExchange>(loop->mailbox_);
-    const std::string_view text(uri);
+    const std::string_view text = WithoutOrigin(uri);
     const std::size_t mark = text.find('?');
     connection.exchange->request.path = text.substr(0, mark);
-    if (mark != std::string_view::npos) connection.exchange->request.query = text.substr(mark + 1);
+    if (mark != std::string_view::npos) {
+      const std::string_view query = text.substr(mark + 1);
+      connection.exchange->request.query = query;
+      // The library would split the arguments too, into this connection's memory, and
+      // gives no answer when some hundreds of them do not fit. The text is its own,
+      // writable and ended by a NUL; with one in front it finds no arguments.
+      if (!query.empty()) const_cast<char&>(query.front()) = '\0';
+    }
     if (std::exchange(connection.is_first_request, false)) return nullptr;
     loop->SetDeadline(connection, loop->options_.header_deadline);
     return nullptr;
   }
 
   static MHD_Result OnRequest(void* self, MHD_Connection* handle, const char* /*url*/,
-                              const char* method, const char* /*version*/, const char* upload,
+                              const char* method, const char* version, const char* upload,
                               std::size_t* upload_bytes, void** /*context*/) {
     auto* const loop = static_cast<Loop*>(self);
     Connection& connection = *Of(handle);
     HttpExchange& exchange = *connection.exchange;
-    if (!exchange.has_header) return loop->ReadHeader(connection, method);
+    if (!exchange.has_header) return loop->ReadHeader(connection, method, version);
     if (*upload_bytes > 0) {
       const std::string_view part(upload, std::exchange(*upload_bytes, 0));
       return loop->ReadBody(exchange, part);

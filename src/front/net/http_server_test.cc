@@ -252,6 +252,55 @@ TEST_F(HttpServerTest, HeaderPastTheLimitGets431) {
   EXPECT_EQ(get(std::size_t{100} * 1024), 431);  // past the library's own bound
 }
 
+// Each hides a second request behind an end that two readers may see in two places.
+TEST_F(HttpServerTest, RequestWithTwoMeaningsIsRefusedAndItsConnectionEnds) {
+  StartServer();
+  int handled = 0;
+  handler_.set_function([&handled](const HttpRequest&, HttpResponder responder) {
+    ++handled;
+    responder.Send(Text(""));
+  });
+  const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string chunked = "2\r\n{}\r\n0\r\n\r\n";
+  const std::vector<std::string> headers = {
+      "Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}",
+      "Content-Length : 2\r\n\r\n{}",
+      "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked,
+      "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n" + chunked,
+      "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunked,
+      "Transfer-Encoding : chunked\r\n\r\n" + chunked,
+      "Host: other\r\n\r\n",
+  };
+  for (const std::string& header : headers) {
+    TestSocket client(server_->port());
+    ASSERT_TRUE(client.Send("POST / HTTP/1.1\r\nHost: h\r\n" + header + hidden));
+    const HttpReply reply = ReceiveReply(client);
+    EXPECT_TRUE(reply.status == 400 || reply.status == 501) << header << reply.status;
+    EXPECT_NE(reply.header.find("Connection: close"), std::string::npos) << header;
+    EXPECT_TRUE(client.IsClosedByPeer()) << header;
+  }
+  EXPECT_EQ(handled, 0);
+}
+
+TEST_F(HttpServerTest, ThousandsOfArgumentsArriveAsTheyWereSent) {
+  StartServer();
+  handler_.set_function([](const HttpRequest& request, HttpResponder responder) {
+    responder.Send(Text(request.path + " " + std::to_string(request.query.size())));
+  });
+  std::string query;
+  while (query.size() < 12'000) query += "a=1&";
+  EXPECT_EQ(Ask("GET /p?" + query + " HTTP/1.1\r\nHost: h\r\n\r\n").body, "/p 12000");
+}
+
+TEST_F(HttpServerTest, WholeUrlInTheRequestLineMeansItsPath) {
+  StartServer();
+  handler_.set_function([](const HttpRequest& request, HttpResponder responder) {
+    responder.Send(Text(request.path + " " + request.query));
+  });
+  EXPECT_EQ(Ask("GET http://h:1/p?q HTTP/1.1\r\nHost: h\r\n\r\n").body, "/p q");
+  EXPECT_EQ(Ask("GET http://h HTTP/1.1\r\nHost: h\r\n\r\n").body, "/ ");
+}
+
 TEST_F(HttpServerTest, ClientThatDripsItsHeaderIsClosed) {
   HttpOptions options;
   options.header_deadline = kSoon;

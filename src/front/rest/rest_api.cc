@@ -21,6 +21,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 Status CheckContentType(const net::HttpRequest& request) {
+  const std::string* const coding = request.FindHeader("content-encoding");
+  if (coding != nullptr && !IsSameHeader(*coding, "identity")) {
+    return InvalidArgument("Content-Encoding {}: a body must come as it is", *coding);
+  }
   const std::string* type = request.FindHeader("content-type");
   if (type != nullptr && IsMediaType(*type, "application/json")) return absl::OkStatus();
   if (!request.body.empty()) {

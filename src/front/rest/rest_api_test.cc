@@ -175,6 +175,17 @@ TEST_F(RestApiTest, OnlyJsonIsTakenAndNothingUnaskedFromAWebPage) {
   EXPECT_EQ(Send("GET", kQueuePath).body["state"], "RUNNING");
 }
 
+TEST_F(RestApiTest, ACompressedBodyIsRefusedByName) {
+  net::HttpRequest request;
+  request.method = "POST";
+  request.path = kQueuePath + "/tasks";
+  request.headers = {{"Content-Type", "application/json"}, {"Content-Encoding", "gzip"}};
+  request.body = "x";
+  const Reply refused = Raw(request);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body["error"]["message"].get<std::string>(), HasSubstr("gzip"));
+}
+
 TEST_F(RestApiTest, MethodsThatAreNotBuiltSaySo) {
   EXPECT_EQ(Send("GET", "/v2/projects/p/locations/l/cmekConfig").status, 501);
   EXPECT_EQ(Send("POST", kQueuePath + ":getIamPolicy", "{}").status, 501);
