@@ -9,7 +9,7 @@
 //       [--calls N] [--outstanding N] [--channels N] [--body N]
 //       [--queue NAME] [--url URL] [--schedule-in SECONDS] [--prefix P]
 //
-// Prints one line of JSON: calls, errors, seconds, rate, p50/p99/p99.9 in
+// Prints one line of JSON: calls, errors, seconds, rate, p50/p95/p99/p99.9 in
 // microseconds. A call's time runs from when it was handed to gRPC.
 
 #include <google/cloud/tasks/v2/cloudtasks.pb.h>
@@ -84,10 +84,11 @@ class Load {
     std::sort(latencies_us_.begin(), latencies_us_.end());
     std::printf(
         "{\"kind\": \"%s\", \"calls\": %llu, \"errors\": %llu, \"seconds\": %.3f, "
-        "\"rate\": %.0f, \"p50_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": %.0f}\n",
+        "\"rate\": %.0f, \"p50_us\": %.0f, \"p95_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": "
+        "%.0f}\n",
         settings_.kind.c_str(), static_cast<unsigned long long>(finished_),
         static_cast<unsigned long long>(errors_), seconds, static_cast<double>(finished_) / seconds,
-        Quantile(0.5), Quantile(0.99), Quantile(0.999));
+        Quantile(0.5), Quantile(0.95), Quantile(0.99), Quantile(0.999));
     if (errors_ != 0) std::fprintf(stderr, "first error: %s\n", first_error_.c_str());
     return errors_ == 0 ? 0 : 1;
   }
