@@ -192,6 +192,18 @@ class SinkTest(unittest.TestCase):
         self.assertEqual(task.name.rsplit("/", 1)[1],
                          "0bafe22156d2698c143b86040446d366ead863ba600d5c924f3d15c786ef4057")
 
+    def test_one_key_in_two_queues_is_two_tasks(self):
+        pathlib.Path(self.input).write_text('{"id":"order-1"}\n')
+        names = []
+        for suffix in ("a", "b"):
+            self.queue = sink.paused_queue(self.api, f"one-key-{suffix}")
+            code, output = self.run_sink("--task-id", "${id}")
+            self.assertEqual(code, 0, output)
+            task, = self.api.list_tasks(parent=self.queue)
+            names.append(task.name)
+        self.assertEqual(len({name.rsplit("/", 1)[1] for name in names}), 1)
+        self.assertEqual(len(set(names)), 2)
+
     def test_a_run_from_a_file_of_options(self):
         lines = sink.write_records(self.input, 3)
         config = pathlib.Path(self.folder, "run.yaml")

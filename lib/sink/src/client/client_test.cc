@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checklist lines 57, 174, 179-183 and 295: a built sink against a service in this process.
+// Checklist lines 57, 174, 179-183, 191 and 295: a built sink against a service in this process.
 #include "sluice/sink/client.h"
 
 #include <google/cloud/tasks/v2/cloudtasks.grpc.pb.h>
@@ -7,6 +7,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 
@@ -35,12 +37,16 @@ class Tasks : public cloudtasks::CloudTasks::Service {
   grpc::Status CreateTask(grpc::ServerContext* context,
                           const cloudtasks::CreateTaskRequest* request,
                           cloudtasks::Task*) override {
+    most_at_once = std::max(most_at_once.load(), ++at_once);
     const std::lock_guard lock(mutex);
+    --at_once;  // in line for the lock was at once, too
     bodies.insert(request->task().http_request().body());
     names.insert(request->task().name());
     peers.insert(context->peer());
     return {};
   }
+  std::atomic<int> at_once{0};
+  std::atomic<int> most_at_once{0};
   std::mutex mutex;
   std::multiset<std::string> bodies;
   std::multiset<std::string> names;
@@ -113,6 +119,25 @@ TEST_F(ClientTest, C180_ThePoolHasTheChannelsAskedFor) {
   EXPECT_EQ(WriteAll(*builder.endpoint(address).Build(), {"a", "b", "c", "d", "e", "f"}), Status());
   EXPECT_EQ(tasks.bodies.size(), 6U);
   EXPECT_EQ(tasks.peers.size(), 3U);
+}
+
+TEST_F(ClientTest, C191_TheBoundHoldsAtEveryMoment) {
+  builder.writer_options(*WriterOptions::Builder().set_max_in_flight_tasks(5).Build());
+  const Sink sink = *builder.endpoint(address).Build();
+  const auto writer = *sink.OpenWriter(Host(), MakeClient(sink.settings(), steady));
+  const auto open = [this] {
+    return metrics.Sample("inFlightTasks").value() + metrics.Sample("parkedTasks").value();
+  };
+  for (int i = 0; i < 50; ++i) {
+    const std::string record = std::to_string(i);
+    ASSERT_TRUE(writer->Write(Sink::Erase(record)).ok());
+    EXPECT_LE(open(), 5);
+  }
+  ASSERT_TRUE(writer->Flush(true).ok());
+  EXPECT_EQ(open(), 0);
+  EXPECT_EQ(tasks.bodies.size(), 50U);
+  EXPECT_LE(tasks.most_at_once, 5);
+  EXPECT_TRUE(writer->Close().ok());
 }
 
 TEST_F(ClientTest, C57_AnEmulatorHasOneChannelAndIsAskedForNoRetention) {
