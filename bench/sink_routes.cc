@@ -52,13 +52,13 @@ template <typename T>
 T Take(StatusOr<T> value) {
   if (value.ok()) return *std::move(value);
   fmt::print(stderr, "{}\n", Message(value.status()));
-  std::exit(1);
+  std::_Exit(1);
 }
 
 void Check(const Status& status) {
   if (status.ok()) return;
   fmt::print(stderr, "{}\n", Message(status));
-  std::exit(1);
+  std::_Exit(1);
 }
 
 double Rate(const Sink& sink, std::int64_t records, std::size_t queues, bool is_skewed) {

@@ -53,7 +53,7 @@ std::int64_t ResidentKib() {
 void Check(const Status& status) {
   if (status.ok()) return;
   fmt::print(stderr, "{}\n", Message(status));
-  std::exit(1);
+  std::_Exit(1);
 }
 
 void Run(std::string_view title, bool is_named, std::int64_t records) {

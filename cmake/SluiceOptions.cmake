@@ -7,6 +7,13 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers for our code: empty, address,undefined or thread")
 option(SLUICE_CORE_ONLY "Build only what needs neither gRPC nor RocksDB (thread sanitizer)" OFF)
 
+# Under the thread sanitizer protobuf's headers give messages a member more than the
+# distribution's library, built without it, knows of: no message can be used then.
+set(SLUICE_HAS_MESSAGES ON)
+if(SLUICE_SANITIZE STREQUAL "thread")
+  set(SLUICE_HAS_MESSAGES OFF)
+endif()
+
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE)
   # Paths below the tree enter the hash relative to the build folder, and the

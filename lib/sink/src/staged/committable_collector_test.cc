@@ -94,7 +94,7 @@ TEST_F(StagedLifecycleTest, NothingIsCreatedBeforeTheCheckpointIsComplete) {
   EXPECT_EQ(job.Metric("pendingCommittables"), 2);
   EXPECT_TRUE(job.writer->PrepareCommit()->empty());
   EXPECT_TRUE(service_.requests.empty());
-  ASSERT_TRUE(job.Complete(1).ok());
+  ASSERT_EQ(job.Complete(1), Status());
   EXPECT_EQ(service_.tasks.size(), 2U);
   EXPECT_EQ(job.Metric("pendingCommittables"), 0);
   EXPECT_EQ(job.Metric("successfulCommittables"), 2);

@@ -50,7 +50,7 @@ Status StagedCommitter::Commit(const std::vector<CommitRequest*>& requests) {
     close_creator = closed_ && !std::exchange(creator_closed_, true);
   }
   if (close_creator) {
-    const Status closed = creator_->Close();
+    Status closed = creator_->Close();
     if (result.ok()) return closed;
   }
   return result;
