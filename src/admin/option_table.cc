@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "admin/value_text.h"
+#include "base/names.h"
 
 namespace sluice::admin {
 namespace {
@@ -156,6 +157,22 @@ std::string ShowListen(const ServerOptions& options) {
   return text;
 }
 
+Status SetLocations(ServerOptions& options, std::string_view text) {
+  std::vector<std::string> ids;
+  const Status status = ForEachPart(text, [&](std::string_view part) -> Status {
+    ids.emplace_back(part);
+    return LocationName::Parse(fmt::format("projects/p/locations/{}", part)).status();
+  });
+  if (!status.ok()) return status;
+  if (ids.empty()) return InvalidArgument("name at least one location");
+  options.locations = std::move(ids);
+  return {};
+}
+
+std::string ShowLocations(const ServerOptions& options) {
+  return fmt::format("{}", fmt::join(options.locations, ","));
+}
+
 Status SetAcceptLogLoss(ServerOptions& options, std::string_view text) {
   std::vector<log::Position> positions;
   SLUICE_RETURN_IF_ERROR(ForEachPart(text, [&](std::string_view part) -> Status {
@@ -197,6 +214,9 @@ std::vector<Option> BuildTable() {
   add(FlagOnly(TextOption("port_file", "FILE",
                           "Write the first listener's port here once ready, atomically.",
                           &O::port_file)));
+  add({"locations", Kind::kList, "ID",
+       "Locations told to clients that list them, beside those that have a queue.", true,
+       SetLocations, ShowLocations});
   add(TextOption("data_dir", "DIR", "Where queues and tasks are kept; created when missing.",
                  &O::data_dir));
   add(SwitchOption("in_memory", "Keep everything in memory: nothing survives the process.",
@@ -239,6 +259,12 @@ std::vector<Option> BuildTable() {
   add(SpanOption("limits.queue_name_reservation", absl::ZeroDuration(), absl::Hours(24 * 365),
                  "How long the name of a deleted queue cannot be used again.",
                  &L::queue_name_reservation));
+  add(SpanOption("limits.tombstone_ttl_default", absl::Hours(1), absl::Hours(24 * 9),
+                 "How long the name of an ended task stays taken, where a queue does not say.",
+                 &L::tombstone_ttl_default));
+  add(SpanOption("limits.derived_burst_span", absl::ZeroDuration(), absl::Seconds(10),
+                 "A queue's burst is what its rate gives in this time, at least 10.",
+                 &L::derived_burst_span));
   add(IntegerOption("limits.queues_max", 1, 10'000'000, "Queues of all locations together.",
                     &L::queues_max));
   add(IntegerOption("limits.in_flight_max", 1, 1'000'000,

@@ -38,6 +38,7 @@ struct ServerOptions {
   std::string tls_cert;
   std::string tls_key;
   std::string port_file;
+  std::vector<std::string> locations = {"local"};  // named to clients that ask
   std::string data_dir = "sluice-data";
   bool in_memory = false;
   log::Durability durability = log::Durability::kSync;

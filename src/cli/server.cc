@@ -47,8 +47,9 @@ dispatch::HttpClient::Options DispatchOptions(const admin::ServerOptions& option
 // Both versions' methods have the same names, and a fault rule means both.
 std::vector<std::string> MethodNames() {
   std::vector<std::string> names;
-  for (const front::Method& method : front::TasksServiceV2::Methods()) {
-    names.emplace_back(method.name);
+  for (const auto methods :
+       {front::TasksServiceV2::Methods(), front::LocationsService::Methods()}) {
+    for (const front::Method& method : methods) names.emplace_back(method.name);
   }
   return names;
 }
@@ -75,7 +76,8 @@ Server::Server(const Settings& settings, admin::Logger& log, env::Clock& system_
       files_(files),
       start_time_(system_clock.Now()),
       clock_(&system_clock),
-      rpc_metrics_({front::TasksServiceV2::Methods(), front::TasksServiceV2Beta3::Methods()}) {}
+      rpc_metrics_({front::TasksServiceV2::Methods(), front::TasksServiceV2Beta3::Methods(),
+                    front::LocationsService::Methods()}) {}
 
 Server::~Server() { Stop(); }
 
@@ -182,9 +184,12 @@ std::optional<Failure> Server::OpenFront() {
   tasks_grpc_ = front::MakeTasksGrpc(tasks_.get());
   tasks_beta_ = std::make_unique<front::TasksServiceV2Beta3>(tasks);
   tasks_beta_grpc_ = front::MakeTasksGrpc(tasks_beta_.get());
+  locations_ = std::make_unique<front::LocationsService>(tasks, options_.locations);
+  locations_grpc_ = front::MakeLocationsGrpc(locations_.get());
   rest_ = std::make_unique<front::RestApi>(worker_.get());
   front::AddTasks(tasks_.get(), rest_.get());
   front::AddTasks(tasks_beta_.get(), rest_.get());
+  front::AddLocations(locations_.get(), rest_.get());
   routes_ = std::make_unique<HttpRoutes>(rest_.get(), api_.get());
 
   front::net::ServerOptions net;
@@ -197,8 +202,8 @@ std::optional<Failure> Server::OpenFront() {
   }
   net.is_remote_plaintext_allowed = options_.allow_plaintext_remote;
   net.drain_deadline = options_.shutdown_grace;
-  StatusOr<std::unique_ptr<front::net::Server>> started =
-      front::net::Server::Start(net, {tasks_grpc_.get(), tasks_beta_grpc_.get()}, routes_.get());
+  StatusOr<std::unique_ptr<front::net::Server>> started = front::net::Server::Start(
+      net, {tasks_grpc_.get(), tasks_beta_grpc_.get(), locations_grpc_.get()}, routes_.get());
   if (!started.ok()) {
     const bool is_usage =
         absl::IsInvalidArgument(started.status()) || absl::IsFailedPrecondition(started.status());
@@ -249,6 +254,8 @@ void Server::Stop() {
   net_.reset();
   routes_.reset();
   rest_.reset();
+  locations_grpc_.reset();
+  locations_.reset();
   tasks_beta_grpc_.reset();
   tasks_beta_.reset();
   tasks_grpc_.reset();

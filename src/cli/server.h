@@ -29,6 +29,7 @@
 #include "env/posix/thread_executor.h"
 #include "env/virtual_clock.h"
 #include "front/net/server.h"
+#include "front/tasks/locations.h"
 #include "front/tasks/service.h"
 
 namespace sluice::admin {
@@ -101,6 +102,8 @@ class Server {
   std::unique_ptr<env::ThreadExecutor> backup_worker_;
   std::unique_ptr<admin::HttpApi> api_;
   std::unique_ptr<front::TasksServiceV2> tasks_;
+  std::unique_ptr<front::LocationsService> locations_;
+  std::unique_ptr<front::net::GrpcService> locations_grpc_;
   std::unique_ptr<front::TasksServiceV2Beta3> tasks_beta_;
   std::unique_ptr<front::net::GrpcService> tasks_beta_grpc_;
   std::unique_ptr<front::RestApi> rest_;

@@ -45,6 +45,12 @@ struct ResumeQueue {
 struct PurgeQueue {
   QueueName name;
 };
+/// As core::TaskMachine::SetAccessPolicy.
+struct SetAccessPolicy {
+  QueueName name;
+  std::string policy;
+  std::string etag;
+};
 struct CreateTask {
   QueueName queue;
   core::NewTask task;
@@ -74,8 +80,8 @@ struct CollectStats {
 };
 
 using Command = std::variant<CreateQueue, UpdateQueue, GetQueue, ListQueues, DeleteQueue,
-                             PauseQueue, ResumeQueue, PurgeQueue, CreateTask, GetTask, DeleteTask,
-                             RunTask, ExplainTask, ListTasks, CollectStats>;
+                             PauseQueue, ResumeQueue, PurgeQueue, SetAccessPolicy, CreateTask,
+                             GetTask, DeleteTask, RunTask, ExplainTask, ListTasks, CollectStats>;
 
 struct TaskPage {
   std::vector<core::Task> tasks;

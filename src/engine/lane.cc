@@ -123,7 +123,8 @@ void Lane::Handle(Command command, Done done, Time now) {
 bool Lane::IsRefusedForSpace(const Command& command, Status* status) const {
   const bool is_create = std::holds_alternative<CreateTask>(command) ||
                          std::holds_alternative<CreateQueue>(command) ||
-                         std::holds_alternative<UpdateQueue>(command);
+                         std::holds_alternative<UpdateQueue>(command) ||
+                         std::holds_alternative<SetAccessPolicy>(command);
   if (!is_create) return false;
   if (is_space_low_) {
     *status = ResourceExhausted(
@@ -172,6 +173,9 @@ StatusOr<Result> Lane::Execute(const Command& command) {
           [&](const PauseQueue& c) { return ToReply(machine_.PauseQueue(c.name, now_)); },
           [&](const ResumeQueue& c) { return ToReply(machine_.ResumeQueue(c.name, now_)); },
           [&](const PurgeQueue& c) { return ToReply(machine_.PurgeQueue(c.name, now_)); },
+          [&](const SetAccessPolicy& c) {
+            return ToReply(machine_.SetAccessPolicy(c.name, c.policy, c.etag));
+          },
           [&](const CreateTask& c) {
             Reply reply = ToReply(machine_.CreateTask(c.queue, c.task, now_));
             if (reply.ok()) ++counters_.tasks_created;

@@ -143,6 +143,8 @@ std::string EncodeQueue(const core::Queue& q) {
   PutDuration(w, q.config.tombstone_ttl);
   PutOptionalTime(w, q.purge_time);
   w.Varint(q.purged_through);
+  w.Bytes(q.policy.bytes);
+  w.Varint(q.policy.revision);
   return out;
 }
 
@@ -164,6 +166,8 @@ StatusOr<core::Queue> DecodeQueue(std::string_view value) {
   q.config.tombstone_ttl = GetDuration(r);
   q.purge_time = GetOptionalTime(r);
   q.purged_through = r.Varint();
+  q.policy.bytes = r.Bytes();
+  q.policy.revision = r.Varint();
   SLUICE_RETURN_IF_ERROR(CheckDone(r, "queue"));
   if (state < 1 || state > 3) return DataLoss("queue record has state {}", state);
   q.state = static_cast<core::QueueState>(state);

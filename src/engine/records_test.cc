@@ -28,6 +28,7 @@ core::Queue SomeQueue() {
   q.config.tombstone_ttl = absl::Hours(2);
   q.purge_time = kTime;
   q.purged_through = 12;
+  q.policy = {"any bytes", 3};
   return q;
 }
 
@@ -85,6 +86,7 @@ TEST(Records, QueuesReadBackAsWritten) {
   EXPECT_EQ(q->state, core::QueueState::kPaused);
   EXPECT_EQ(q->config, SomeQueue().config);
   EXPECT_EQ(q->purge_time, kTime);
+  EXPECT_EQ(q->policy, (core::AccessPolicy{"any bytes", 3}));
   EXPECT_EQ(q->purged_through, 12u);
 }
 

@@ -180,6 +180,11 @@ Time TaskMachine::NextDeadline() const { return core::NextDeadline(impl_->state)
 
 // --- Figures ---
 
+StatusOr<Queue> TaskMachine::SetAccessPolicy(const QueueName& name, std::string_view policy,
+                                             std::string_view etag) {
+  return core::SetAccessPolicy(impl_->state, name, policy, etag);
+}
+
 StatusOr<QueueStats> TaskMachine::Stats(const QueueName& name, Time now) const {
   SLUICE_ASSIGN_OR_RETURN(const QueueRuntime* queue, FindQueue(impl_->state, name));
   QueueStats stats{.task_count = queue->counters.task_count,

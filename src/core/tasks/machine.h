@@ -38,6 +38,9 @@ struct TaskLimits {
   std::int32_t concurrent_dispatches_max = 5000;   // highest concurrency a queue may ask for
   Duration schedule_ahead_max = absl::Hours(720);  // with kScheduleAheadSlack on top
   Duration queue_name_reservation = absl::ZeroDuration();  // after DeleteQueue (spec 2.6)
+  Duration tombstone_ttl_default = kTombstoneTtlDefault;   // of a queue that sets none (spec 2.7)
+  /// A derived burst is what the rate gives in this time, at least 10 (spec 2.2).
+  Duration derived_burst_span = absl::Milliseconds(200);
   std::size_t queues_max = 10'000;
   std::size_t window_rows_max = 1024;  // schedule entries in memory, each queue
   std::size_t window_rows_low = 256;   // below this the next part is loaded
@@ -50,7 +53,7 @@ struct TaskLimits {
 
 /// Changes to a queue's settings. Unset members stay as they are; the front has
 /// put the service default where a client cleared a field. A zero rate,
-/// concurrency or number of attempts means the service default (spec 2.1).
+/// concurrency, number of attempts or tombstone_ttl means the default (spec 2.1).
 struct QueuePatch {
   std::optional<double> max_dispatches_per_second;
   /// Unset: derived from the rate when the queue is new or the patch sets the
@@ -157,6 +160,10 @@ class TaskMachine {
   StatusOr<Queue> PauseQueue(const QueueName& name, Time now);
   StatusOr<Queue> ResumeQueue(const QueueName& name, Time now);
   StatusOr<Queue> PurgeQueue(const QueueName& name, Time now);
+  /// Replaces the policy whose PolicyEtag is `etag`. Errors: NOT_FOUND; ABORTED when
+  /// the policy has another one.
+  StatusOr<Queue> SetAccessPolicy(const QueueName& name, std::string_view policy,
+                                  std::string_view etag);
 
   // --- Tasks. Any of them may return ColdRead(). ---
   /// Errors: NOT_FOUND for the queue; ALREADY_EXISTS for a live or reserved

@@ -60,6 +60,14 @@ struct QueueConfig {
   friend bool operator==(const QueueConfig&, const QueueConfig&) = default;
 };
 
+/// Who may do what with a queue, as the front wrote it; kept and told, not enforced
+/// (spec 6.3).
+struct AccessPolicy {
+  std::string bytes;           // empty: none was ever set
+  std::uint64_t revision = 0;  // counts the changes
+  friend bool operator==(const AccessPolicy&, const AccessPolicy&) = default;
+};
+
 struct Queue {
   QueueName name;
   Incarnation incarnation = 0;
@@ -68,7 +76,12 @@ struct Queue {
   std::optional<Time> purge_time;
   /// Tasks with a sequence at or below this were purged; zero before the first purge.
   Sequence purged_through = 0;
+  AccessPolicy policy;
 };
+
+/// Names one state of a queue's policy: changes with each SetAccessPolicy, and from
+/// one life of the queue's name to the next.
+[[nodiscard]] std::string PolicyEtag(const Queue& queue);
 
 enum class HttpMethod : std::uint8_t {
   kPost = 1,

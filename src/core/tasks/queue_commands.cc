@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/codec.h"
 #include "core/tasks/dispatch.h"
 #include "core/tasks/expiry.h"
 #include "core/tasks/lifecycle.h"
@@ -106,6 +107,26 @@ StatusOr<Queue> PurgeQueue(MachineState& state, const QueueName& name, Time now)
   SLUICE_ASSIGN_OR_RETURN(QueueRuntime * queue, FindQueue(state, name));
   Purge(state, *queue, now);
   Replan(state, *queue);
+  return queue->queue;
+}
+
+std::string PolicyEtag(const Queue& queue) {
+  std::string etag;
+  ByteWriter writer(&etag);
+  writer.Varint(queue.incarnation);
+  writer.Varint(queue.policy.revision);
+  return etag;
+}
+
+StatusOr<Queue> SetAccessPolicy(MachineState& state, const QueueName& name, std::string_view policy,
+                                std::string_view etag) {
+  SLUICE_ASSIGN_OR_RETURN(QueueRuntime * queue, FindQueue(state, name));
+  if (etag != PolicyEtag(queue->queue)) {
+    return Aborted("queue {}: its policy was changed since the etag was read; read it again",
+                   name.ToString());
+  }
+  queue->queue.policy = {std::string(policy), queue->queue.policy.revision + 1};
+  state.ledger.PutQueue(queue->queue);
   return queue->queue;
 }
 

@@ -19,6 +19,8 @@ Status DeleteQueue(MachineState& state, const QueueName& name, Time now);
 /// kRunning or kPaused.
 StatusOr<Queue> SetQueueState(MachineState& state, const QueueName& name, QueueState queue_state);
 StatusOr<Queue> PurgeQueue(MachineState& state, const QueueName& name, Time now);
+StatusOr<Queue> SetAccessPolicy(MachineState& state, const QueueName& name, std::string_view policy,
+                                std::string_view etag);
 
 void RestoreQueue(MachineState& state, const Queue& queue, const QueueCounters& counters, Time now);
 

@@ -10,7 +10,6 @@ namespace sluice::core {
 namespace {
 
 constexpr std::int32_t kDerivedBurstMin = 10;
-constexpr double kDispatchesPerBurstToken = 5;
 // Spec 1.6, VQ11; an operator who allows higher rates gets what they derive.
 constexpr std::int32_t kBurstMax = 500;
 
@@ -24,7 +23,7 @@ std::string Show(Duration d) { return absl::FormatDuration(d); }
 Duration FloorToMicros(Duration d) { return DurationFromMicros(ToMicros(d)); }
 
 std::int32_t BurstMax(const TaskLimits& limits) {
-  return std::max(kBurstMax, DerivedBurst(limits.dispatches_per_second_max));
+  return std::max(kBurstMax, DerivedBurst(limits.dispatches_per_second_max, limits));
 }
 
 Status CheckRateLimits(std::string_view owner, const RateLimits& rate, const TaskLimits& limits) {
@@ -53,8 +52,9 @@ Status CheckDuration(std::string_view owner, std::string_view field, Duration va
                          Show(value));
 }
 
-void MergeRateLimits(const QueuePatch& patch, const RateLimits& defaults, bool is_new,
+void MergeRateLimits(const QueuePatch& patch, const TaskLimits& limits, bool is_new,
                      RateLimits* rate) {
+  const RateLimits defaults = DefaultQueueConfig(limits).rate;
   if (patch.max_dispatches_per_second.has_value()) {
     rate->max_dispatches_per_second = *patch.max_dispatches_per_second != 0
                                           ? *patch.max_dispatches_per_second
@@ -69,7 +69,7 @@ void MergeRateLimits(const QueuePatch& patch, const RateLimits& defaults, bool i
                               ? *patch.max_burst_size == 0
                               : is_new || patch.max_dispatches_per_second.has_value();
   if (is_derived) {
-    rate->max_burst_size = DerivedBurst(rate->max_dispatches_per_second);
+    rate->max_burst_size = DerivedBurst(rate->max_dispatches_per_second, limits);
   } else if (patch.max_burst_size.has_value()) {
     rate->max_burst_size = *patch.max_burst_size;
   }
@@ -85,12 +85,13 @@ void MergeRetryConfig(const QueuePatch& patch, RetryConfig* retry) {
 
 }  // namespace
 
-std::int32_t DerivedBurst(double dispatches_per_second) {
+std::int32_t DerivedBurst(double dispatches_per_second, const TaskLimits& limits) {
   constexpr double kMax = 1e9;
   // A rate that is not a number is refused after merging; here it must only not
   // be converted.
   if (!(dispatches_per_second > 0)) return kDerivedBurstMin;
-  const double burst = std::ceil(std::min(dispatches_per_second / kDispatchesPerBurstToken, kMax));
+  const double span = absl::ToDoubleSeconds(limits.derived_burst_span);
+  const double burst = std::ceil(std::min(dispatches_per_second * span, kMax));
   return std::max(kDerivedBurstMin, static_cast<std::int32_t>(burst));
 }
 
@@ -98,7 +99,8 @@ QueueConfig DefaultQueueConfig(const TaskLimits& limits) {
   QueueConfig config;
   config.rate.max_dispatches_per_second =
       std::min(config.rate.max_dispatches_per_second, limits.dispatches_per_second_max);
-  config.rate.max_burst_size = DerivedBurst(config.rate.max_dispatches_per_second);
+  config.rate.max_burst_size = DerivedBurst(config.rate.max_dispatches_per_second, limits);
+  config.tombstone_ttl = limits.tombstone_ttl_default;
   config.rate.max_concurrent_dispatches =
       std::min(config.rate.max_concurrent_dispatches, limits.concurrent_dispatches_max);
   return config;
@@ -143,7 +145,7 @@ StatusOr<QueueConfig> MergeQueueConfig(const QueueName& queue, const QueueConfig
                                        bool is_new) {
   const std::string owner = fmt::format("queue {}", queue.ToString());
   QueueConfig config = base;
-  MergeRateLimits(patch, DefaultQueueConfig(limits).rate, is_new, &config.rate);
+  MergeRateLimits(patch, limits, is_new, &config.rate);
   SLUICE_RETURN_IF_ERROR(CheckRateLimits(owner, config.rate, limits));
 
   MergeRetryConfig(patch, &config.retry);
@@ -158,7 +160,11 @@ StatusOr<QueueConfig> MergeQueueConfig(const QueueName& queue, const QueueConfig
   if (patch.task_ttl.has_value()) config.task_ttl = FloorToMicros(*patch.task_ttl);
   SLUICE_RETURN_IF_ERROR(
       CheckDuration(owner, "task_ttl", config.task_ttl, kTaskTtlMin, kTaskTtlMax));
-  if (patch.tombstone_ttl.has_value()) config.tombstone_ttl = FloorToMicros(*patch.tombstone_ttl);
+  if (patch.tombstone_ttl.has_value()) {
+    config.tombstone_ttl = *patch.tombstone_ttl != absl::ZeroDuration()
+                               ? FloorToMicros(*patch.tombstone_ttl)
+                               : limits.tombstone_ttl_default;
+  }
   SLUICE_RETURN_IF_ERROR(CheckDuration(owner, "tombstone_ttl", config.tombstone_ttl,
                                        kTombstoneTtlMin, kTombstoneTtlMax));
   return config;

@@ -18,7 +18,7 @@
 namespace sluice::core {
 
 /// The burst of a queue whose client gave none.
-[[nodiscard]] std::int32_t DerivedBurst(double dispatches_per_second);
+[[nodiscard]] std::int32_t DerivedBurst(double dispatches_per_second, const TaskLimits& limits);
 
 /// What a queue created without any setting gets. Defaults that the operator's
 /// limits forbid are lowered to them.

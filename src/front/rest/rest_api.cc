@@ -154,12 +154,17 @@ void RestApi::AddRoutes(const google::protobuf::ServiceDescriptor& descriptor,
   for (const google::api::HttpRule& more : rule.additional_bindings()) rules.push_back(&more);
   for (const google::api::HttpRule* one : rules) {
     const auto [verb, path] = VerbAndPath(*one);
-    StatusOr<PathTemplate> parsed = PathTemplate::Parse(path);
-    SLUICE_CHECK(parsed.ok(), sluice::Message(parsed.status()));
-    routes_.push_back({verb, *std::move(parsed), one->body(), methods_.size() - 1});
-    const std::string version = path.substr(0, path.find('/', 1) + 1);
-    if (!Owns(version)) versions_.push_back(version);
+    AddRoute(verb, path, one->body());
   }
+}
+
+void RestApi::AddRoute(std::string_view verb, std::string_view path, std::string_view body) {
+  StatusOr<PathTemplate> parsed = PathTemplate::Parse(path);
+  SLUICE_CHECK(parsed.ok(), sluice::Message(parsed.status()));
+  routes_.push_back(
+      {std::string(verb), *std::move(parsed), std::string(body), methods_.size() - 1});
+  const std::string version(path.substr(0, path.find('/', 1) + 1));
+  if (!Owns(version)) versions_.push_back(version);
 }
 
 bool RestApi::Owns(std::string_view path) const {

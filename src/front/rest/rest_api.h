@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -44,12 +45,15 @@ class RestApi final : public net::HttpHandler {
   template <typename Service, typename Request, typename Response>
   void Add(const google::protobuf::ServiceDescriptor& descriptor, std::string_view name,
            Service* service, void (Service::*method)(Request&, Response&, Call&)) {
-    AddRoutes(descriptor, name,
-              {&Request::default_instance(), &Response::default_instance(),
-               [service, method](Message& request, Message& response, Call& call) {
-                 (service->*method)(static_cast<Request&>(request),
-                                    static_cast<Response&>(response), call);
-               }});
+    AddRoutes(descriptor, name, MethodOf(service, method));
+  }
+
+  /// The same at a path that no annotation gives, as `GET /v2/{name=projects/*}/locations`.
+  template <typename Service, typename Request, typename Response>
+  void AddGet(std::string path, Service* service,
+              void (Service::*method)(Request&, Response&, Call&)) {
+    methods_.push_back(MethodOf(service, method));
+    AddRoute("GET", path, {});
   }
 
   /// True for a path that belongs to an API served here, known or not.
@@ -69,8 +73,20 @@ class RestApi final : public net::HttpHandler {
     std::size_t method = 0;
   };
 
+  template <typename Service, typename Request, typename Response>
+  static Method MethodOf(Service* service, void (Service::*method)(Request&, Response&, Call&)) {
+    return {&Request::default_instance(), &Response::default_instance(),
+            [service, method](Message& request, Message& response, Call& call) {
+              (service->*method)(static_cast<Request&>(request), static_cast<Response&>(response),
+                                 call);
+            }};
+  }
+
   void AddRoutes(const google::protobuf::ServiceDescriptor& descriptor, std::string_view name,
                  Method method);
+
+  /// A way to the method added last.
+  void AddRoute(std::string_view verb, std::string_view path, std::string_view body);
 
   env::Executor* const worker_;
   std::vector<Method> methods_;

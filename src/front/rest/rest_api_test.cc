@@ -187,8 +187,33 @@ TEST_F(RestApiTest, ACompressedBodyIsRefusedByName) {
 }
 
 TEST_F(RestApiTest, MethodsThatAreNotBuiltSaySo) {
-  EXPECT_EQ(Send("GET", "/v2/projects/p/locations/l/cmekConfig").status, 501);
-  EXPECT_EQ(Send("POST", kQueuePath + ":getIamPolicy", "{}").status, 501);
+  EXPECT_EQ(Send("POST", kQueuePath + "/tasks:batchCreate", "{}").status, 501);
+  EXPECT_EQ(Send("POST", kQueuePath + "/tasks:batchDelete", "{}").status, 501);
+}
+
+TEST_F(RestApiTest, BothVersionsAndLocationsAreServed) {
+  TasksServiceV2Beta3 beta{{&engine_, &clock_, nullptr, nullptr}};
+  LocationsService locations{{&engine_, &clock_, nullptr, nullptr}, {"here"}};
+  AddTasks(&beta, &api_);
+  AddLocations(&locations, &api_);
+  const Reply queue = Send("GET", "/v2beta3/" + std::string(testing::kQueue), "",
+                           "readMask=name,tombstoneTtl,stats.tasksCount");
+  EXPECT_EQ(queue.status, 200);
+  EXPECT_EQ(queue.body["tombstoneTtl"], "3600s");
+  EXPECT_FALSE(queue.body.contains("taskTtl"));
+  for (const std::string version : {"/v2", "/v2beta3"}) {
+    const Reply listed = Send("GET", version + "/projects/p/locations");
+    ASSERT_EQ(listed.body["locations"].size(), 2u) << version;
+    EXPECT_EQ(listed.body["locations"][0]["locationId"], "here");
+    EXPECT_EQ(Send("GET", version + "/projects/p/locations/l").status, 200);
+    EXPECT_EQ(Send("GET", version + "/projects/p/locations/nowhere").status, 404);
+    const Reply cmek = Send("GET", version + "/projects/p/locations/l/cmekConfig");
+    EXPECT_EQ(cmek.body, (Json{{"name", "projects/p/locations/l/cmekConfig"}}));
+  }
+  const Reply set = Send("POST", kQueuePath + ":setIamPolicy",
+                         R"({"policy": {"bindings": [{"role": "r", "members": ["m"]}]}})");
+  EXPECT_EQ(set.status, 200);
+  EXPECT_EQ(Send("POST", kQueuePath + ":getIamPolicy", "{}").body, set.body);
 }
 
 }  // namespace

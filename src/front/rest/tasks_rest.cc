@@ -38,4 +38,13 @@ void AddAll(TasksService<Api>* service, RestApi* api) {
 void AddTasks(TasksServiceV2* service, RestApi* api) { AddAll(service, api); }
 void AddTasks(TasksServiceV2Beta3* service, RestApi* api) { AddAll(service, api); }
 
+void AddLocations(LocationsService* service, RestApi* api) {
+  for (const std::string_view version : {ApiV2::kVersion, ApiV2Beta3::kVersion}) {
+    api->AddGet(fmt::format("/{}/{{name=projects/*}}/locations", version), service,
+                &LocationsService::ListLocations);
+    api->AddGet(fmt::format("/{}/{{name=projects/*/locations/*}}", version), service,
+                &LocationsService::GetLocation);
+  }
+}
+
 }  // namespace sluice::front

@@ -2,6 +2,7 @@
 #include "front/tasks/grpc.h"
 
 #include "front/grpc_call.h"
+#include "google/cloud/location/locations.grpc.pb.h"
 #include "google/cloud/tasks/v2/cloudtasks.grpc.pb.h"
 #include "google/cloud/tasks/v2beta3/cloudtasks.grpc.pb.h"
 
@@ -42,6 +43,16 @@ class TasksGrpc final : public GrpcUnaryService<Async> {
   static constexpr int kListeningCreates = 32;
 };
 
+using AsyncLocations = location::Locations::AsyncService;
+
+class LocationsGrpc final : public GrpcUnaryService<AsyncLocations> {
+ public:
+  explicit LocationsGrpc(LocationsService* service) {
+    Add(&AsyncLocations::RequestListLocations, service, &LocationsService::ListLocations);
+    Add(&AsyncLocations::RequestGetLocation, service, &LocationsService::GetLocation);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<net::GrpcService> MakeTasksGrpc(TasksServiceV2* service) {
@@ -50,6 +61,10 @@ std::unique_ptr<net::GrpcService> MakeTasksGrpc(TasksServiceV2* service) {
 
 std::unique_ptr<net::GrpcService> MakeTasksGrpc(TasksServiceV2Beta3* service) {
   return std::make_unique<TasksGrpc<ApiV2Beta3, tasks_v2beta3::CloudTasks::AsyncService>>(service);
+}
+
+std::unique_ptr<net::GrpcService> MakeLocationsGrpc(LocationsService* service) {
+  return std::make_unique<LocationsGrpc>(service);
 }
 
 }  // namespace sluice::front

@@ -124,12 +124,12 @@ TEST_F(GrpcV2, ErrorsCarryTheirDetails) {
 
 TEST_F(GrpcV2, UnbuiltMethodsAnswerUnimplementedByName) {
   Start();
-  google::iam::v1::GetIamPolicyRequest request;
-  google::iam::v1::Policy policy;
+  v2::BatchCreateTasksRequest request;
+  google::longrunning::Operation operation;
   grpc::ClientContext context;
-  const grpc::Status status = stub_->GetIamPolicy(&context, request, &policy);
+  const grpc::Status status = stub_->BatchCreateTasks(&context, request, &operation);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_NE(status.error_message().find("GetIamPolicy"), std::string::npos);
+  EXPECT_NE(status.error_message().find("BatchCreateTasks"), std::string::npos);
 }
 
 TEST_F(GrpcV2, ADroppedCallFailsAlthoughItsWorkStands) {

@@ -39,6 +39,17 @@ StatusOr<TaskName> ReadTaskName(std::string_view name, std::string_view field) {
   return Read<TaskName>(name, field, "Definition of task ID", kTaskHelp);
 }
 
+StatusOr<LocationName> ReadCmekConfigName(std::string_view name, std::string_view field) {
+  constexpr std::string_view kSuffix = "/cmekConfig";
+  if (!name.ends_with(kSuffix)) {
+    return AtField(field, InvalidArgument("{} \"{}\" does not have the form "
+                                          "projects/PROJECT/locations/LOCATION/cmekConfig",
+                                          field, name));
+  }
+  name.remove_suffix(kSuffix.size());
+  return ReadLocationName(name, field);
+}
+
 Status AboutResource(Status status, std::string_view type, std::string_view name) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:

@@ -23,6 +23,9 @@ StatusOr<LocationName> ReadLocationName(std::string_view name, std::string_view 
 StatusOr<QueueName> ReadQueueName(std::string_view name, std::string_view field);
 StatusOr<TaskName> ReadTaskName(std::string_view name, std::string_view field);
 
+/// The location of `projects/{project}/locations/{location}/cmekConfig`.
+StatusOr<LocationName> ReadCmekConfigName(std::string_view name, std::string_view field);
+
 /// A failure of the engine, with the resource it is about where the code says so.
 [[nodiscard]] Status AboutResource(Status status, std::string_view type, std::string_view name);
 

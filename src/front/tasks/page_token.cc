@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/tasks/page_token.h"
 
+#include <algorithm>
+
 #include <cstdint>
 
 #include "absl/strings/escaping.h"
@@ -48,6 +50,13 @@ Status Garbled() {
 }
 
 }  // namespace
+
+StatusOr<std::size_t> PageSize(std::int32_t asked, std::int32_t limit) {
+  if (asked < 0) {
+    return AtField("page_size", InvalidArgument("page_size is {}; it cannot be negative", asked));
+  }
+  return static_cast<std::size_t>(asked == 0 ? limit : std::min(asked, limit));
+}
 
 std::string MakePageToken(const Listing& listing, std::string_view cursor, Time now) {
   std::string bytes;

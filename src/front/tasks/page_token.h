@@ -11,6 +11,7 @@
 //
 // Threading: pure functions.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@
 #include "base/time.h"
 
 namespace sluice::front {
+
+/// How many items a page holds: zero asks for `limit`, more than that is cut to it
+/// (spec 1.9). Errors: INVALID_ARGUMENT for a negative number.
+StatusOr<std::size_t> PageSize(std::int32_t asked, std::int32_t limit);
 
 inline constexpr Duration kPageTokenLife = absl::Hours(2);
 

@@ -111,7 +111,8 @@ Status DecodeBetaSettings(const tasks_v2beta3::Queue& queue, const FieldSelectio
     SLUICE_ASSIGN_OR_RETURN(const std::optional<Duration> ttl,
                             ReadSpan(queue.has_tombstone_ttl(), queue.tombstone_ttl(),
                                      Precision::kMicros, "queue.tombstone_ttl"));
-    patch->tombstone_ttl = ttl.value_or(kDefaults.tombstone_ttl);
+    // Zero stands for the server's own default.
+    patch->tombstone_ttl = ttl.value_or(absl::ZeroDuration());
   }
   return absl::OkStatus();
 }

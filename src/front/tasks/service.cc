@@ -7,6 +7,7 @@
 #include "front/errors.h"
 #include "front/tasks/methods.h"
 #include "front/tasks/service_lists_inl.h"
+#include "front/tasks/service_policy_inl.h"
 #include "front/tasks/service_queues_inl.h"
 #include "front/tasks/service_tasks_inl.h"
 
@@ -35,25 +36,6 @@ void TasksService<Api>::Refuse(const Method& method, std::string_view resource, 
 }
 
 template <typename Api>
-void TasksService<Api>::GetIamPolicy(google::iam::v1::GetIamPolicyRequest& request,
-                                     google::iam::v1::Policy& /*response*/, Call& call) {
-  Refuse(kTasksMethods<Api>[kGetIamPolicy], request.resource(), call);
-}
-
-template <typename Api>
-void TasksService<Api>::SetIamPolicy(google::iam::v1::SetIamPolicyRequest& request,
-                                     google::iam::v1::Policy& /*response*/, Call& call) {
-  Refuse(kTasksMethods<Api>[kSetIamPolicy], request.resource(), call);
-}
-
-template <typename Api>
-void TasksService<Api>::TestIamPermissions(
-    google::iam::v1::TestIamPermissionsRequest& request,
-    google::iam::v1::TestIamPermissionsResponse& /*response*/, Call& call) {
-  Refuse(kTasksMethods<Api>[kTestIamPermissions], request.resource(), call);
-}
-
-template <typename Api>
 void TasksService<Api>::BatchCreateTasks(typename Api::BatchCreateTasksRequest& request,
                                          google::longrunning::Operation& /*response*/, Call& call) {
   Refuse(kTasksMethods<Api>[kBatchCreateTasks], request.parent(), call);
@@ -63,18 +45,6 @@ template <typename Api>
 void TasksService<Api>::BatchDeleteTasks(typename Api::BatchDeleteTasksRequest& request,
                                          google::longrunning::Operation& /*response*/, Call& call) {
   Refuse(kTasksMethods<Api>[kBatchDeleteTasks], request.parent(), call);
-}
-
-template <typename Api>
-void TasksService<Api>::UpdateCmekConfig(typename Api::UpdateCmekConfigRequest& request,
-                                         typename Api::CmekConfig& /*response*/, Call& call) {
-  Refuse(kTasksMethods<Api>[kUpdateCmekConfig], request.cmek_config().name(), call);
-}
-
-template <typename Api>
-void TasksService<Api>::GetCmekConfig(typename Api::GetCmekConfigRequest& request,
-                                      typename Api::CmekConfig& /*response*/, Call& call) {
-  Refuse(kTasksMethods<Api>[kGetCmekConfig], request.name(), call);
 }
 
 template class TasksService<ApiV2>;

@@ -88,17 +88,19 @@ class TasksService {
                   Call& call);
   void RunTask(typename Api::RunTaskRequest& request, typename Api::Task& response, Call& call);
 
-  // --- Answered with UNIMPLEMENTED, naming the method ---
+  // --- Access policies: stored and told, not enforced (spec 6.2) ---
   void GetIamPolicy(google::iam::v1::GetIamPolicyRequest& request,
                     google::iam::v1::Policy& response, Call& call);
   void SetIamPolicy(google::iam::v1::SetIamPolicyRequest& request,
                     google::iam::v1::Policy& response, Call& call);
   void TestIamPermissions(google::iam::v1::TestIamPermissionsRequest& request,
                           google::iam::v1::TestIamPermissionsResponse& response, Call& call);
+  // --- Answered with UNIMPLEMENTED, naming the method ---
   void BatchCreateTasks(typename Api::BatchCreateTasksRequest& request,
                         google::longrunning::Operation& response, Call& call);
   void BatchDeleteTasks(typename Api::BatchDeleteTasksRequest& request,
                         google::longrunning::Operation& response, Call& call);
+  // --- Encryption keys: none, and none can be set ---
   void UpdateCmekConfig(typename Api::UpdateCmekConfigRequest& request,
                         typename Api::CmekConfig& response, Call& call);
   void GetCmekConfig(typename Api::GetCmekConfigRequest& request,

@@ -26,14 +26,6 @@ namespace internal {
 // not hold up the lane; the token goes on behind them.
 inline constexpr std::size_t kFilteredScanMax = 2000;
 
-// Zero asks for the largest page; more than that is cut to it (spec 1.9).
-inline StatusOr<std::size_t> PageSize(std::int32_t asked, std::int32_t limit) {
-  if (asked < 0) {
-    return AtField("page_size", InvalidArgument("page_size is {}; it cannot be negative", asked));
-  }
-  return static_cast<std::size_t>(asked == 0 ? limit : std::min(asked, limit));
-}
-
 template <typename Api>
 Listing ListingOf(const typename Api::ListQueuesRequest& request) {
   static const std::string kMethod = fmt::format("tasks.{}.ListQueues", Api::kVersion);

@@ -47,6 +47,9 @@ struct Runner {
   engine::Reply operator()(engine::PurgeQueue& c) {
     return ToReply(machine.PurgeQueue(c.name, now));
   }
+  engine::Reply operator()(engine::SetAccessPolicy& c) {
+    return ToReply(machine.SetAccessPolicy(c.name, c.policy, c.etag));
+  }
   engine::Reply operator()(engine::CreateTask& c) {
     return ToReply(machine.CreateTask(c.queue, std::move(c.task), now));
   }
