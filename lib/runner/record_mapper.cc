@@ -90,8 +90,9 @@ StatusOr<RecordMapper> RecordMapper::Make(const MappingOptions& options) {
   if (mapper.url_.is_fixed()) {
     SLUICE_ASSIGN_OR_RETURN(const std::string url, mapper.url_.Fill({}));
     if (!own.is_app_engine) SLUICE_RETURN_IF_ERROR(CheckUrl(url));
-    if (own.is_app_engine && !url.starts_with("/")) {
-      return InvalidArgument("option {}: \"{}\" does not begin with a slash", url_key, url);
+    if (own.is_app_engine) {
+      const Status status = sink::CheckRelativeUri(url);
+      if (!status.ok()) return InvalidArgument("option {}: {}", url_key, Message(status));
     }
   }
   if (own.body_format == "form-urlencoded" && mapper.HasBody()) {
@@ -167,8 +168,7 @@ Status RecordMapper::FillHttp(const ParsedRecord& record, Task* task) const {
 Status RecordMapper::FillAppEngine(const ParsedRecord& record, Task* task) const {
   auto* request = task->mutable_app_engine_http_request();
   SLUICE_ASSIGN_OR_RETURN(*request->mutable_relative_uri(), url_.Fill(record.fields));
-  const std::string& uri = request->relative_uri();
-  if (!uri.starts_with("/") || !sink::CheckRelativeUri(uri).ok()) {
+  if (!sink::CheckRelativeUri(request->relative_uri()).ok()) {
     return InvalidArgument(
         "app-engine.relative-uri does not give a path and query that begin with a slash");
   }

@@ -104,6 +104,19 @@ TEST(RecordMapper, TokensAreCarried) {
   EXPECT_EQ(Map(options)->http_request().oidc_token().audience(), "aud");
 }
 
+TEST(RecordMapper, C242_ARelativeUriIsEmptyOrBeginsWithASlash) {
+  MappingOptions options = To("${at|raw}");
+  options.is_app_engine = true;
+  EXPECT_EQ(Map(options, R"({"at":""})")->app_engine_http_request().relative_uri(), "");
+  EXPECT_EQ(Map(options, R"({"at":"/a?b"})")->app_engine_http_request().relative_uri(), "/a?b");
+  for (const auto* bad : {R"({"at":"tasks/1"})", R"({"at":"//h/1"})", R"({"at":"/a b"})"}) {
+    EXPECT_FALSE(Map(options, bad).ok()) << bad;
+  }
+  options.url = "tasks/1";
+  EXPECT_THAT(std::string(Message(RecordMapper::Make(options).status())),
+              HasSubstr("app-engine.relative-uri: the relative URI \"tasks/1\""));
+}
+
 TEST(RecordMapper, AppEngineTargetsHaveRoutingOnlyWhenNamed) {
   MappingOptions options = To("/run/${id}");
   options.is_app_engine = true;
