@@ -17,7 +17,9 @@
 namespace sluice::env {
 namespace {
 
-constexpr std::uint64_t kZeroChunkBytes = 1u << 20;
+// Linux takes page cache for a large write in large pieces. At times those are cold, and
+// a write of 512 KiB or more then costs up to seven times the CPU (docs/adr/0003).
+constexpr std::uint64_t kZeroChunkBytes = 128u << 10;
 constexpr mode_t kFileMode = 0600;  // task bodies may hold secrets
 constexpr mode_t kDirectoryMode = 0700;
 
