@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/config.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "admin/option_table.h"
@@ -323,6 +326,42 @@ class Reader {
 
 }  // namespace
 
+namespace {
+
+// Hears where documents begin and nothing else.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { last_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  [[nodiscard]] const YAML::Mark& last() const { return last_; }
+
+ private:
+  YAML::Mark last_;
+};
+
+// The library's own LoadAll never ends on some text that is no YAML (a comma in front
+// of it): its parser reports document after document without moving on.
+std::optional<YAML::Mark> SecondDocument(const std::string& yaml) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return {};
+  return starts.last();
+}
+
+}  // namespace
+
 std::string Place::ToString() const { return fmt::format("{}:{}:{}", file, line, column); }
 
 const std::vector<QueueKey>& QueueKeys() {
@@ -341,11 +380,11 @@ StatusOr<Config> ParseConfig(std::string_view text, std::string_view file_name) 
   }
   Reader reader(file_name);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) {
-      reader.Mistake(reader.PlaceOf(documents[1].Mark()), "a second document; one file has one");
-    } else if (documents.size() == 1) {
-      reader.ReadRoot(documents[0]);
+    const std::string yaml(text);
+    if (const std::optional<YAML::Mark> second = SecondDocument(yaml)) {
+      reader.Mistake(reader.PlaceOf(*second), "a second document; one file has one");
+    } else {
+      reader.ReadRoot(YAML::Load(yaml));
     }
   } catch (const YAML::Exception& error) {
     const bool has_mark = !error.mark.is_null();

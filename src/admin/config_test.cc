@@ -154,6 +154,14 @@ TEST(Config, ShapesThatDoNotFitAreRefused) {
   EXPECT_THAT(MistakesOf("a: *nowhere\n"), HasSubstr("not YAML"));
 }
 
+// yaml-cpp's LoadAll reports such a file's documents without end.
+TEST(Config, TextThatIsNoYamlIsRefusedInsteadOfReadForEver) {
+  for (const char* text : {",i:\n  d: 1{c: d}]\nq\n", ",", ",a: b\n"}) {
+    const StatusOr<Config> config = ParseConfig(text, "f.yaml");
+    EXPECT_FALSE(config.ok()) << text;
+  }
+}
+
 TEST(Config, AQueueDeclaredTwiceIsRefusedNamingBothPlaces) {
   const std::string mistakes = MistakesOf(
       "queues:\n"

@@ -145,6 +145,11 @@ class Gcloud(unittest.TestCase):
         self.assertNotIn("two", [one["name"].rsplit("/", 1)[1] for one in self.gcloud("list", *at) or []])
 
 
+class GcloudBeta(Gcloud):
+    """The same commands over v2beta3."""
+    release = ["beta"]
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
