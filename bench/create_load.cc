@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Load on a gRPC endpoint: unary calls with a fixed number outstanding over a
-// few channels, one thread, one completion queue. The same loop drives CreateTask
-// and of its peer, which echoes the same call, so that their ratio
-// says what durability and semantics cost.
+// few channels, one thread, one completion queue. The same loop drives CreateTask and
+// its peer, a server that echoes the call, so that their ratio says what durability and
+// semantics cost.
 //
 //   sluice_bench_create_load --target HOST:PORT --kind unnamed|named|get
 //       [--calls N] [--outstanding N] [--channels N] [--body N]
