@@ -78,7 +78,8 @@ std::optional<std::vector<PathBinding>> PathTemplate::Match(std::string_view pat
   decoded.reserve(sent.size());
   for (std::size_t i = 0; i < sent.size(); ++i) {
     std::optional<std::string> segment = DecodePercent(sent[i]);
-    if (!segment || segment->empty() || segment->find('/') != std::string::npos) {
+    if (!segment || segment->empty() || segment->find('/') != std::string::npos ||
+        !IsUtf8(*segment)) {
       return std::nullopt;
     }
     if (segments_[i] != kAny && segments_[i] != *segment) return std::nullopt;

@@ -28,8 +28,8 @@ class PathTemplate {
   static StatusOr<PathTemplate> Parse(std::string_view text);
 
   /// The variables' values when `path` (as sent, without its query) fits the
-  /// template; nothing when it does not, a segment that hides a '/' or has a
-  /// broken escape included.
+  /// template; nothing when it does not, a segment that hides a '/', has a
+  /// broken escape or is no UTF-8 included.
   [[nodiscard]] std::optional<std::vector<PathBinding>> Match(std::string_view path) const;
 
  private:

@@ -47,6 +47,7 @@ TEST(PathTemplate, SegmentsAreDecodedAndMayNotHideASlash) {
   EXPECT_EQ(Bound(kTasks, "/v2/projects/p/locations/l/queues/q%2Ftasks/tasks"), std::nullopt);
   EXPECT_EQ(Bound(kTasks, "/v2/projects/p/locations/l/queues/q%2/tasks"), std::nullopt);
   EXPECT_EQ(Bound(kTasks, "/v2/projects/p/locations/l/queues/q%zz/tasks"), std::nullopt);
+  EXPECT_EQ(Bound(kTasks, "/v2/projects/p/locations/l/queues/q%ff/tasks"), std::nullopt);
 }
 
 TEST(PathTemplate, WhatIsNotUnderstoodIsRefusedWhenTheServerIsBuilt) {

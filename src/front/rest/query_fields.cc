@@ -121,6 +121,9 @@ StatusOr<std::vector<QueryParameter>> ParseQuery(std::string_view query) {
       return InvalidArgument("query parameter {}: a '%' must be followed by two hexadecimal digits",
                              pair);
     }
+    if (!IsUtf8(*name) || !IsUtf8(*value)) {
+      return InvalidArgument("query parameter {}: is not UTF-8", pair);
+    }
     parameters.push_back({*std::move(name), *std::move(value)});
   }
   return parameters;

@@ -21,7 +21,8 @@ struct QueryParameter {
   std::string value;
 };
 
-/// Splits and decodes a query string. Errors: INVALID_ARGUMENT for a broken escape.
+/// Splits and decodes a query string. Errors: INVALID_ARGUMENT for a broken escape and
+/// for bytes that are no UTF-8, which no message could hold.
 [[nodiscard]] StatusOr<std::vector<QueryParameter>> ParseQuery(std::string_view query);
 
 /// Sets a field of type string, bool, 32 or 64 bit integer, enum (by name or

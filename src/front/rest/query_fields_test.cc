@@ -21,6 +21,8 @@ TEST(QueryFields, AQueryIsSplitAndDecoded) {
   EXPECT_EQ((*parsed)[2].value, "");
   EXPECT_EQ((*parsed)[3].value, "=");
   EXPECT_TRUE(absl::IsInvalidArgument(ParseQuery("a=%4").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseQuery("%ff=1").status()));  // no UTF-8
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseQuery("a=\xc3(").status()));
 }
 
 TEST(QueryFields, NamesOfTheProtoAndOfJsonReachTheSameField) {
