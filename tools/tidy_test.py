@@ -51,6 +51,18 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(len(found), 2, found)
         self.assertIn("include each other", found[0])
 
+    def test_a_conformance_page_names_tests_that_exist(self):
+        page = "docs/reference/conformance-x.md"
+        tests = {"src/a/a_test.cc": "TEST_F(Suite, Name) {\n", "tests/a_test.py": "    def test_name(self):\n"}
+        self.assert_clean({page: "| 1 | `Suite.Name`, `Suite.*`; `test_name` |\n", **tests}, "named-test")
+        for wrong in ("`Suite.Other`", "`Other.Name`", "`Other.*`", "`test_other`"):
+            self.assert_found({page: f"| 1 | {wrong} |\n", **tests}, "named-test", "no such test")
+
+    def test_a_conformance_page_has_every_line(self):
+        page = "docs/reference/conformance-tasks.md"
+        self.assert_clean({page: "| 1, 2 | a |\n| 3-128 | b |\n"}, "named-test")
+        self.assert_found({page: "| 1 | a |\n| 3-127 | b |\n"}, "named-test", "lines 2, 128")
+
     def test_product_code_includes_no_test_code(self):
         self.assert_found({"src/log/a.cc": '#include "sim/world.h"\n'}, "include-direction", "must not include")
 
