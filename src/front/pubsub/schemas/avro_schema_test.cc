@@ -23,13 +23,13 @@ using namespace std::string_literals;
 using Schema = std::unique_ptr<const MessageSchema>;
 
 Schema Parsed(std::string_view definition) {
-  auto schema = ParseSchema(SchemaType::kAvro, definition);
+  auto schema = ParseSchema(core::SchemaType::kAvro, definition);
   EXPECT_TRUE(schema.ok()) << definition << ": " << schema.status();
   return schema.ok() ? *std::move(schema) : nullptr;
 }
 
 std::string Refusal(std::string_view definition) {
-  const Status status = ParseSchema(SchemaType::kAvro, definition).status();
+  const Status status = ParseSchema(core::SchemaType::kAvro, definition).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << definition.substr(0, 200);
   return std::string(Message(status));
 }
@@ -268,7 +268,7 @@ TEST(AvroSchema, AnswersRandomDefinitionsAndMessages) {
         text.erase(at, 1 + random() % 8);
       }
     }
-    const auto changed = ParseSchema(SchemaType::kAvro, text);
+    const auto changed = ParseSchema(core::SchemaType::kAvro, text);
     accepted += changed.ok() ? 1 : 0;
     std::string message(random() % 40, '\0');
     for (char& byte : message)

@@ -6,14 +6,15 @@
 
 namespace sluice::front {
 
-StatusOr<std::unique_ptr<const MessageSchema>> ParseSchema(SchemaType type,
+StatusOr<std::unique_ptr<const MessageSchema>> ParseSchema(core::SchemaType type,
                                                            std::string_view definition) {
   if (definition.empty()) return InvalidArgument("the schema has no definition");
   if (definition.size() > kSchemaBytesMax) {
     return InvalidArgument("the schema's definition has {} bytes; the limit is {}",
                            definition.size(), kSchemaBytesMax);
   }
-  return type == SchemaType::kAvro ? ParseAvroSchema(definition) : ParseProtobufSchema(definition);
+  return type == core::SchemaType::kAvro ? ParseAvroSchema(definition)
+                                         : ParseProtobufSchema(definition);
 }
 
 }  // namespace sluice::front

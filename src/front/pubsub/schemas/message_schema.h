@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "core/messages/schema.h"
 
 namespace sluice::front {
 
@@ -22,7 +23,6 @@ inline constexpr int kSchemaDepthMax = 32;             // types within types in 
 inline constexpr int kMessageDepthMax = 100;           // values within values in a message
 inline constexpr std::size_t kSchemaTypesMax = 5'000;  // in an Avro definition, each use counted
 
-enum class SchemaType { kProtocolBuffer, kAvro };
 enum class SchemaEncoding { kJson, kBinary };
 
 class MessageSchema {
@@ -34,7 +34,7 @@ class MessageSchema {
 };
 
 /// Errors: INVALID_ARGUMENT naming the limit passed or the place not understood.
-StatusOr<std::unique_ptr<const MessageSchema>> ParseSchema(SchemaType type,
+StatusOr<std::unique_ptr<const MessageSchema>> ParseSchema(core::SchemaType type,
                                                            std::string_view definition);
 
 }  // namespace sluice::front

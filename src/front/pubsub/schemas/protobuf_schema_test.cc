@@ -32,13 +32,13 @@ message Order {
 })";
 
 Schema Parsed(std::string_view definition) {
-  auto schema = ParseSchema(SchemaType::kProtocolBuffer, definition);
+  auto schema = ParseSchema(core::SchemaType::kProtocolBuffer, definition);
   EXPECT_TRUE(schema.ok()) << definition << ": " << schema.status();
   return schema.ok() ? *std::move(schema) : nullptr;
 }
 
 std::string Refusal(std::string_view definition) {
-  const Status status = ParseSchema(SchemaType::kProtocolBuffer, definition).status();
+  const Status status = ParseSchema(core::SchemaType::kProtocolBuffer, definition).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << definition.substr(0, 200);
   return std::string(Message(status));
 }
@@ -148,7 +148,7 @@ TEST(ProtobufSchema, AnswersRandomDefinitionsAndMessages) {
     for (std::uint64_t left = 1 + random() % 2; left > 0; --left) {
       text[random() % text.size()] = bytes[random() % bytes.size()];
     }
-    const auto changed = ParseSchema(SchemaType::kProtocolBuffer, text);
+    const auto changed = ParseSchema(core::SchemaType::kProtocolBuffer, text);
     accepted += changed.ok() ? 1 : 0;
     std::string message(random() % 40, '\0');
     for (char& byte : message) byte = static_cast<char>(random());
