@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 namespace sluice::runner {
 namespace {
@@ -61,7 +61,8 @@ Status RecordSource::OpenCurrent() {
   if (descriptor_ < 0) {
     const int error = errno;
     if (error == ENOENT) return NotFound("source {} does not exist", name);
-    return FailedPrecondition("source {} cannot be read: {}", name, std::strerror(error));
+    return FailedPrecondition("source {} cannot be read: {}", name,
+                              std::system_category().message(error));
   }
   struct stat facts {};
   if (fstat(descriptor_, &facts) == 0 && S_ISDIR(facts.st_mode)) {
@@ -76,7 +77,7 @@ Status RecordSource::Seek(const SourcePosition& position) {
   if (position.source >= names_.size()) return {};  // all were read to their end
   if (position.offset == 0) return {};
   SLUICE_RETURN_IF_ERROR(OpenCurrent());
-  const Status too_short = FailedPrecondition(
+  Status too_short = FailedPrecondition(
       "source {} has fewer than the {} bytes that were read before; is it another?",
       ShownName(names_[position.source]), position.offset);
   const auto offset = static_cast<off_t>(position.offset);
@@ -114,7 +115,7 @@ StatusOr<bool> RecordSource::Fill(Duration patience) {
   if (n < 0) {
     if (error == EINTR || error == EAGAIN) return false;
     return Internal("source {} cannot be read: {}", ShownName(names_[position_.source]),
-                    std::strerror(error));
+                    std::system_category().message(error));
   }
   if (n == 0) is_end_of_file_ = true;
   return true;

@@ -210,7 +210,7 @@ Status CommittableCollector::CommitUpTo(std::int64_t checkpoint_id, SinkCommitte
 
 Status CommittableCollector::CommitBatch(const Batch& batch, SinkCommitter& committer) {
   std::vector<Request> requests(batch->begin(), batch->end());
-  const Status result = CommitAll(requests, committer);
+  Status result = CommitAll(requests, committer);
   const auto already = std::ranges::count_if(requests, &Request::already_committed);
   already_committed_.Add(already);
   if (result.ok()) successful_.Add(static_cast<std::int64_t>(requests.size()) - already);
