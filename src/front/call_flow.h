@@ -48,7 +48,7 @@ class CallFlow {
     if (gate_ == nullptr) return Answer(context, std::move(status));
     gate_->After(CallInfo{context.method, context.resource}, status,
                  [this, context, status](Status verdict) {
-                   Answer(context, verdict.ok() ? status : std::move(verdict));
+                   Answer(context, verdict.ok() ? status : verdict);
                  });
   }
 

@@ -151,6 +151,36 @@ TEST(MachineQueues, TheOperatorsLimitsReplaceTheServices) {
   EXPECT_FALSE(h.UpdateQueue("q", {.max_concurrent_dispatches = 11}).ok());
 }
 
+TEST(MachineQueues, TheOperatorsDefaultsFillWhatAQueueLeavesOpen) {
+  MachineHarness h(
+      {.tombstone_ttl_default = absl::Hours(24), .derived_burst_span = absl::Seconds(1)});
+  const auto queue = h.CreateQueue("q");
+  ASSERT_TRUE(queue.ok()) << Message(queue.status());
+  EXPECT_EQ(queue->config.tombstone_ttl, absl::Hours(24));
+  EXPECT_EQ(queue->config.rate.max_burst_size, 500);
+  ASSERT_EQ(h.UpdateQueue("q", {.tombstone_ttl = absl::Hours(2)})->config.tombstone_ttl,
+            absl::Hours(2));
+  EXPECT_EQ(h.UpdateQueue("q", {.tombstone_ttl = absl::ZeroDuration()})->config.tombstone_ttl,
+            absl::Hours(24));
+}
+
+TEST(MachineQueues, APolicyChangesUnderItsEtagAlone) {
+  MachineHarness h;
+  const QueueName name = h.CreateQueue("q")->name;
+  const auto get = [&] { return h.machine().GetQueue(name).value(); };
+  const std::string first = PolicyEtag(get());
+  ASSERT_TRUE(h.machine().SetAccessPolicy(name, "one", first).ok());
+  EXPECT_NE(PolicyEtag(get()), first);
+  EXPECT_TRUE(absl::IsAborted(h.machine().SetAccessPolicy(name, "two", first).status()));
+  EXPECT_EQ(get().policy, (AccessPolicy{"one", 1}));
+  h.Restart();
+  EXPECT_EQ(get().policy, (AccessPolicy{"one", 1}));
+  ASSERT_TRUE(h.DeleteQueue("q").ok());
+  ASSERT_TRUE(h.CreateQueue("q").ok());
+  EXPECT_EQ(get().policy, AccessPolicy{});
+  EXPECT_NE(PolicyEtag(get()), first);
+}
+
 TEST(MachineQueues, AnUpdateChangesOnlyWhatItNames) {
   MachineHarness h;
   ASSERT_TRUE(h.CreateQueue("q", {.max_attempts = 7, .task_ttl = absl::Hours(24 * 20)}).ok());

@@ -127,6 +127,18 @@ TEST_F(RestApiTest, EnumsAreNumbersForClientsThatAskForThem) {
   EXPECT_EQ(queue.body["state"], 1) << queue.body;
 }
 
+TEST_F(RestApiTest, EnumsAndBytesAreTakenInEitherForm) {  // [117]
+  const std::string in = R"("httpRequest": {"url": "http://h/", "httpMethod": )";
+  for (const std::string& target :
+       {in + R"("PUT", "body": "+/8="})", in + R"(4, "body": "-_8"})"}) {
+    const Reply task = Send("POST", kQueuePath + "/tasks",
+                            R"({"responseView": "FULL", "task": {)" + target + "}}");
+    ASSERT_EQ(task.status, 200) << task.body;
+    EXPECT_EQ(task.body["httpRequest"]["httpMethod"], "PUT");
+    EXPECT_EQ(task.body["httpRequest"]["body"], "+/8=");
+  }
+}
+
 TEST_F(RestApiTest, ErrorsHaveGooglesBody) {
   const Reply missing = Send("GET", kQueuePath + "x");
   EXPECT_EQ(missing.status, 404);
