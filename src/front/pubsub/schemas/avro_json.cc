@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -54,9 +53,9 @@ class JsonWalk {
       case AvroKind::kFixed:
         return Bytes(type, json);
       case AvroKind::kEnum:
-        return Expect(json.is_string() &&
-                          std::ranges::count(type.words, json.get_ref<const std::string&>()) > 0,
-                      fmt::format("a symbol of {}", type.name), json);
+        return Expect(
+            json.is_string() && type.positions.contains(json.get_ref<const std::string&>()),
+            fmt::format("a symbol of {}", type.name), json);
       case AvroKind::kUnion:
         return Union(type, json);
       case AvroKind::kRecord:
@@ -106,13 +105,14 @@ class JsonWalk {
   }
 
   Status Union(const AvroType& type, const Json& json) {
-    for (const std::size_t part : type.parts) {
-      const AvroType& branch = types_[part];
-      if (branch.kind == AvroKind::kNull && json.is_null()) return {};
-      if (!json.is_object() || json.size() != 1 || json.begin().key() != branch.name) continue;
-      const AvroPath::Scope scope(&path_, "." + branch.name);
-      return branch.kind == AvroKind::kNull ? path_.Error("null names no branch")
-                                            : Value(part, json.begin().value());
+    if (json.is_null() && type.positions.contains("null")) return {};
+    if (json.is_object() && json.size() == 1) {
+      const std::string& name = json.begin().key();
+      if (const auto branch = type.positions.find(name); branch != type.positions.end()) {
+        const AvroPath::Scope scope(&path_, "." + name);
+        return name == "null" ? path_.Error("null names no branch")
+                              : Value(type.parts[branch->second], json.begin().value());
+      }
     }
     std::string names;
     for (const std::size_t part : type.parts)
@@ -130,7 +130,7 @@ class JsonWalk {
     }
     if (json.size() == type.words.size()) return {};
     for (const auto& [name, value] : json.items()) {
-      if (std::ranges::count(type.words, name) == 0) {
+      if (!type.positions.contains(name)) {
         return path_.Error(
             fmt::format("record {} has no field {}", type.name, name.substr(0, 100)));
       }

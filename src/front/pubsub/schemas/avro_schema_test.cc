@@ -236,6 +236,28 @@ TEST(AvroSchema, WithstandsMessagesThatClaimMoreThanTheyHold) {
   EXPECT_THAT(BinaryError(Parsed(Record(fields)), ""), HasSubstr("too many values"));
 }
 
+// Were each of them looked for from the first on, this would be 6,000,000,000 comparisons.
+TEST(AvroSchema, FindsSymbolsAndBranchesByName) {
+  std::string symbols;
+  std::string branches;
+  for (int i = 0; i < 4'000; ++i) {
+    const std::string comma = i == 0 ? "" : ",";
+    symbols += comma + "\"S" + std::to_string(i) + '"';
+    branches += comma + R"({"type":"fixed","size":0,"name":"F)" + std::to_string(i) + "\"}";
+  }
+  const Schema enums =
+      Parsed(R"({"type":"array","items":{"type":"enum","name":"E","symbols":[)" + symbols + "]}}");
+  const Schema unions = Parsed(R"({"type":"array","items":[)" + branches + "]}");
+  std::string words = "[";
+  std::string values = "[";
+  for (int i = 0; i < 750'000; ++i) {
+    words += i == 0 ? R"("S3999")" : R"(,"S3999")";
+    values += i == 0 ? R"({"F3999":""})" : R"(,{"F3999":""})";
+  }
+  EXPECT_TRUE(Json(enums, words + "]").ok());
+  EXPECT_TRUE(Json(unions, values + "]").ok());
+}
+
 TEST(AvroSchema, BoundsTheDepthOfMessages) {
   const Schema list = Parsed(Record(R"({"name":"next","type":["null","R"]})"));
   const auto binary = [](int depth) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "front/pubsub/schemas/avro_memory.h"
@@ -137,12 +136,16 @@ class Reader {
     return {};
   }
 
+  // Whether `name` is the first of its kind in the type.
+  bool Place(const std::string& name, int position, std::size_t at) {
+    return types_[at].positions.emplace(name, static_cast<std::size_t>(position)).second;
+  }
+
   Status Fields(avro_schema_t record, std::size_t at) {
-    std::set<std::string> names;
     const int count = static_cast<int>(avro_schema_record_size(record));
     for (int i = 0; i < count; ++i) {
       const std::string name = avro_schema_record_field_name(record, i);
-      if (!names.insert(name).second) {
+      if (!Place(name, i, at)) {
         return Invalid(types_[at].name, fmt::format("two fields are named {}", name));
       }
       types_[at].words.push_back(name);
@@ -152,10 +155,9 @@ class Reader {
   }
 
   Status Symbols(avro_schema_t schema, std::size_t at) {
-    std::set<std::string> seen;
     for (int i = 0; i < avro_schema_enum_number_of_symbols(schema); ++i) {
       const std::string symbol = avro_schema_enum_get(schema, i);
-      if (!seen.insert(symbol).second) {
+      if (!Place(symbol, i, at)) {
         return Invalid(types_[at].name, fmt::format("symbol {} stands there twice", symbol));
       }
       types_[at].words.push_back(symbol);
@@ -171,13 +173,12 @@ class Reader {
   }
 
   Status Branches(avro_schema_t schema, std::size_t at) {
-    std::set<std::string> names;
     const int count = static_cast<int>(avro_schema_union_size(schema));
     for (int i = 0; i < count; ++i) {
       SLUICE_RETURN_IF_ERROR(Part(avro_schema_union_branch(schema, i), at));
       const AvroType& branch = types_[types_[at].parts.back()];
       if (branch.kind == AvroKind::kUnion) return Invalid("a union", "a union directly in it");
-      if (!names.insert(branch.name).second) {
+      if (!Place(branch.name, i, at)) {
         return Invalid("a union", fmt::format("it has {} twice", branch.name));
       }
     }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 
 namespace sluice::front {
@@ -40,6 +41,8 @@ struct AvroType {
   std::vector<std::string> words;  // fields of a record, symbols of an enum
   std::vector<std::size_t> parts;  // types of fields, branches, or the items or values
   std::size_t bytes = 0;           // of a fixed
+  /// Where a field, symbol or branch stands, by name: a message may ask a million times.
+  absl::flat_hash_map<std::string, std::size_t> positions;
 };
 
 /// The first is the type of a message; `parts` are positions in here.
