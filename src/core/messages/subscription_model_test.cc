@@ -22,6 +22,8 @@ using testing::DeliveryWorld;
 
 constexpr std::uint64_t kSeedsDefault = 2000;
 constexpr int kSteps = 120;
+/// Coarse, so that calls often come at the very moment a lease ends.
+constexpr Duration kTick = absl::Milliseconds(100);
 
 struct Coverage {
   int deliveries = 0, redeliveries = 0, done = 0, kept_back = 0, unordered = 0, stale = 0;
@@ -229,7 +231,7 @@ class History {
         break;
       case 9:
       case 10:
-        RunFor(absl::Milliseconds(Below(3000)));
+        Elapse();
         break;
       default:
         if (Below(2) == 0) {
@@ -249,7 +251,7 @@ class History {
 
   void Pull(ReceiverId receiver, std::size_t max) {
     const std::vector<MessageSequence> expected = model_.Deliverable(receiver, now_);
-    const Duration lease = absl::Milliseconds(1 + Below(4000));
+    const Duration lease = kTick * (1 + Below(40));
     const auto got = world_.machine().Pull(max, lease, receiver, now_);
     ASSERT_EQ(got.size(), std::min(max, expected.size()));
     // The machine may mix keys as it likes; of one key it takes the first.
@@ -302,9 +304,18 @@ class History {
   void Modify() {
     if (tokens_.empty()) return;
     const LeaseToken token = AnyToken();
-    const Duration extension = absl::Milliseconds(Below(2) == 0 ? 0 : 1 + Below(4000));
+    const Duration extension = kTick * (Below(2) == 0 ? 0 : 1 + Below(40));
     const bool is_running = model_.ModifyDeadline(token, extension, now_);
     ASSERT_EQ(world_.machine().ModifyDeadline(token, extension, now_), is_running);
+  }
+
+  void Elapse() {
+    const Duration duration = kTick * Below(30);
+    if (Below(4) == 0) {
+      now_ += duration;  // the next call comes before the sweep
+    } else {
+      RunFor(duration);
+    }
   }
 
   void RunFor(Duration duration) {
