@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/serve.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "cli/descriptor_limit.h"
 #include "cli/server.h"
 #include "cli/signals.h"
 #include "cli/version.h"
@@ -21,15 +22,6 @@ namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kQuickstartName = "quickstart.yaml";
-
-/// Connections and attempts each need a descriptor; the usual soft limit of 1024
-/// is for programs that call select().
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 void Print(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
@@ -44,6 +36,16 @@ ExitCode Fail(const Failure& failure) {
 StatusOr<Settings> Load(const FlagValues& flags, env::FileSystem& files) {
   return LoadSettings(
       flags, [](const char* name) -> const char* { return std::getenv(name); }, files);
+}
+
+void WarnOfFewDescriptors(std::uint64_t limit, const admin::ServerOptions& options,
+                          admin::Logger& log) {
+  const std::uint64_t needed = DescriptorsNeeded(options);
+  if (limit >= needed) return;
+  log.Warn("descriptor_limit_low", {{"resource", "RLIMIT_NOFILE"},
+                                    {"limit", limit},
+                                    {"needed", needed},
+                                    {"advice", "raise the hard limit (ulimit -n, LimitNOFILE=)"}});
 }
 
 void Welcome(const Settings& settings, const Server& server) {
@@ -74,7 +76,7 @@ void Reload(const FlagValues& flags, env::FileSystem& files, admin::Logger& log,
 
 ExitCode Serve(const FlagValues& flags) {
   Signals signals;  // first: the threads of all other parts inherit what it blocks
-  RaiseDescriptorLimit();
+  const std::uint64_t descriptor_limit = RaiseDescriptorLimit();
   env::PosixFileSystem files;
   env::SystemClock clock;
   const StatusOr<Settings> settings = Load(flags, files);
@@ -84,6 +86,7 @@ ExitCode Serve(const FlagValues& flags) {
   const admin::ServerOptions& options = settings->options;
   admin::Logger log(options.log_level, options.log_format, clock);
   log.Debug("starting", {{"version", kVersion}, {"pid", ::getpid()}});
+  WarnOfFewDescriptors(descriptor_limit, options, log);
 
   auto started = Server::Start(*settings, log, clock, files);
   if (const auto* failure = std::get_if<Failure>(&started)) return Fail(*failure);

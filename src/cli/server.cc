@@ -9,6 +9,7 @@
 
 #include "admin/attempt_log.h"
 #include "admin/faults.h"
+#include "cli/descriptor_limit.h"
 #include "cli/process_figures.h"
 #include "cli/version.h"
 #include "env/sim/file_system.h"
@@ -21,8 +22,6 @@ namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kMemoryLogDir = "log";
-/// Attempts beyond the limit that calls to RunTask may start.
-constexpr std::size_t kForcedAttemptsMax = 5000;
 
 /// A number nobody can foresee, for names that must never repeat.
 std::uint64_t Unforeseeable() {

@@ -38,8 +38,8 @@ constexpr std::string_view kReady = "sluice: ready on ";
 /// A process of the binary with its output in one pipe.
 class Process {
  public:
-  explicit Process(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), SLUICE_BINARY);
+  explicit Process(std::vector<std::string> arguments, const char* program = SLUICE_BINARY) {
+    arguments.insert(arguments.begin(), program);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -49,7 +49,7 @@ class Process {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    EXPECT_EQ(::posix_spawn(&pid_, SLUICE_BINARY, &actions, nullptr, argv.data(), environ), 0);
+    EXPECT_EQ(::posix_spawn(&pid_, program, &actions, nullptr, argv.data(), environ), 0);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     out_ = ends[0];
@@ -150,6 +150,15 @@ TEST_F(SmokeTest, ItBecomesReadyAnswersAndStopsOnSigterm) {
   EXPECT_THAT(metrics->body, HasSubstr("sluice_build_info"));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), Code(ExitCode::kOk)) << run.output();
+}
+
+TEST_F(SmokeTest, TooFewDescriptorsAreWarnedOfWithTheLimitAndTheNeed) {
+  std::vector<std::string> arguments = Serve();
+  arguments.insert(arguments.begin(), {"-c", R"(ulimit -n 512 && exec "$0" "$@")", SLUICE_BINARY});
+  Process run(std::move(arguments), "/bin/sh");
+  run.WaitReady();
+  EXPECT_THAT(run.output(), HasSubstr("WARN descriptor_limit_low"));
+  EXPECT_THAT(run.output(), HasSubstr("limit=512 needed=26024"));
 }
 
 TEST_F(SmokeTest, ADataDirectoryInUseIsRefused) {
