@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "admin/dead_letters.h"
 #include "admin/explain.h"
 #include "admin/faults.h"
 #include "admin/json_answer.h"
@@ -29,6 +30,7 @@ constexpr std::string_view kFaultPrefix = "/admin/v1/faults/";
 constexpr std::string_view kTimePath = "/admin/v1/time";
 constexpr std::string_view kAdvancePath = "/admin/v1/time:advance";
 constexpr std::string_view kBackupPath = "/admin/v1/backup";
+constexpr std::string_view kDeadLettersPrefix = "/admin/v1/dead-letters:";
 
 HttpResponse WrongMethod(const front::net::HttpRequest& request, std::string_view allowed) {
   HttpResponse response = ErrorAnswer(
@@ -81,6 +83,8 @@ void HttpApi::Handle(Request request, HttpResponder responder) {
     Metrics(std::move(responder));
   } else if (request.path == kBackupPath) {
     Backup(request, std::move(responder));
+  } else if (request.path.starts_with(kDeadLettersPrefix)) {
+    DeadLetters(request, std::move(responder));
   } else {
     Explain(std::string_view(request.path).substr(kExplainPrefix.size()), std::move(responder));
   }
@@ -88,11 +92,12 @@ void HttpApi::Handle(Request request, HttpResponder responder) {
 
 std::optional<HttpApi::Response> HttpApi::AnswerAtOnce(const Request& request) {
   const std::string_view path = request.path;
-  const bool is_for_later =
-      path == "/metrics" || path == kBackupPath || path.starts_with(kExplainPrefix);
+  const bool is_for_later = path == "/metrics" || path == kBackupPath ||
+                            path.starts_with(kExplainPrefix) ||
+                            path.starts_with(kDeadLettersPrefix);
   if (path == "/healthz") return IsRead(request) ? Health() : WrongMethod(request, "GET");
   if (phase_ != Phase::kReady && (is_for_later || path.starts_with("/admin/"))) return Health();
-  if (path == kBackupPath) {
+  if (path == kBackupPath || path.starts_with(kDeadLettersPrefix)) {
     if (request.method != "POST") return WrongMethod(request, "POST");
     return CheckBody(request);
   }
@@ -227,6 +232,16 @@ void HttpApi::Explain(std::string_view name, HttpResponder responder) {
            JsonAnswer(200, ExplanationToJson(*asked, explanation, parts_.clock->Now())));
     });
   });
+}
+
+void HttpApi::DeadLetters(const Request& request, HttpResponder responder) {
+  if (!TakeSlot(&responder)) return;
+  const std::string_view verb = std::string_view(request.path).substr(kDeadLettersPrefix.size());
+  StatusOr<DeadLetterRequest> asked = ParseDeadLetterRequest(verb, request.body);
+  if (!asked.ok()) return Done(&responder, ErrorAnswer(asked.status()));
+  const auto shared = std::make_shared<HttpResponder>(std::move(responder));
+  RunDeadLetters(*std::move(asked), *parts_.engine, *parts_.worker,
+                 [this, shared](Response response) { Done(shared.get(), std::move(response)); });
 }
 
 void HttpApi::Backup(const Request& request, HttpResponder responder) {

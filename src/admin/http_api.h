@@ -86,6 +86,7 @@ class HttpApi final : public front::net::HttpHandler {
 
   void Metrics(front::net::HttpResponder responder);
   void Explain(std::string_view name, front::net::HttpResponder responder);
+  void DeadLetters(const Request& request, front::net::HttpResponder responder);
   void Backup(const Request& request, front::net::HttpResponder responder);
 
   const Dependencies parts_;

@@ -115,6 +115,17 @@ void AddEngine(const engine::EngineMetrics& engine, Page* page) {
   }
 }
 
+void AddDeadLetters(const core::DeadLetterTotals& totals, Page* page) {
+  const auto set = [page](const char* event, std::uint64_t count) {
+    page->Set("sluice_dead_letters_total", count, {{"event", event}});
+  };
+  set("kept", totals.kept);
+  set("evicted", totals.evicted);
+  set("expired", totals.expired);
+  set("redriven", totals.redriven);
+  set("deleted", totals.deleted);
+}
+
 void AddQueues(std::vector<engine::NamedStats>* queues, Page* page) {
   std::sort(queues->begin(), queues->end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -124,6 +135,8 @@ void AddQueues(std::vector<engine::NamedStats>* queues, Page* page) {
   for (const engine::NamedStats& queue : std::span(*queues).first(shown)) {
     const Labels labels = {{"queue", queue.name.ToString()}};
     page->Set("sluice_queue_tasks", queue.stats.task_count, labels);
+    page->Set("sluice_queue_dead_letters", queue.stats.dead_letter_count, labels);
+    page->Set("sluice_queue_dead_letter_bytes", queue.stats.dead_letter_bytes, labels);
     page->Set("sluice_queue_attempts_in_flight", queue.stats.in_flight, labels);
     page->Set("sluice_queue_tokens", std::floor(queue.stats.tokens), labels);
     page->Set("sluice_queue_executed_last_minute", queue.stats.executed_last_minute, labels);
@@ -203,6 +216,7 @@ void AddProcess(const MetricsInput& input, Page* page) {
 std::string RenderMetrics(MetricsInput input) {
   Page page;
   AddEngine(input.engine, &page);
+  AddDeadLetters(input.engine.dead_letters, &page);
   AddQueues(&input.queues, &page);
   AddDispatch(input.dispatch, &page);
   AddConnections(input.connections, &page);

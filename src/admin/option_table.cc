@@ -277,6 +277,14 @@ std::vector<Option> BuildTable() {
                     "Below this many the next part of a schedule is read.", &L::window_rows_low));
   add(IntegerOption("limits.prefetch_rows_max", 1, 100'000,
                     "Task bodies read ahead for each queue.", &L::prefetch_rows_max));
+  add(IntegerOption("limits.dead_letters_max", 0, 10'000'000,
+                    "Tasks that used up their attempts, kept in each queue; 0 keeps none.",
+                    &L::dead_letters_max));
+  add(IntegerOption("limits.dead_letter_bytes_max", 0, std::int64_t{1} << 40,
+                    "The same in bytes of requests; the oldest go first.",
+                    &L::dead_letter_bytes_max));
+  add(SpanOption("limits.dead_letter_ttl", absl::Seconds(1), absl::Hours(24 * 3650),
+                 "How long such a task is kept.", &L::dead_letter_ttl));
   add(IntegerOption("limits.purge_rows_max", 1, 100'000,
                     "Purged or expired tasks removed in one step.", &L::purge_rows_max));
   return table;

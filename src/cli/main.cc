@@ -12,6 +12,7 @@
 
 #include "admin/option_table.h"
 #include "cli/backup.h"
+#include "cli/dead_letters.h"
 #include "cli/exit_code.h"
 #include "cli/explain.h"
 #include "cli/serve.h"
@@ -92,6 +93,11 @@ int Main(int argc, char** argv) {
         ->capture_default_str();
   }
 
+  CLI::App* tasks = app.add_subcommand("tasks", "Look at tasks and change them.");
+  tasks->require_subcommand(1);
+  DeadLetterCommands dead_letters;
+  dead_letters.AddTo(tasks, kDefaultServer);
+
   app.add_subcommand("sink", "Make tasks of a stream of records (sink --help).");
   if (argc > 1 && std::string_view(argv[1]) == "sink") {
     // Its keys have dots and headers among them, which the parser takes for subcommands.
@@ -113,6 +119,8 @@ int Main(int argc, char** argv) {
     code = Backup(server, backup_dir);
   } else if (*explain) {
     code = Explain(server, task);
+  } else if (dead_letters.is_chosen()) {
+    code = dead_letters.Run();
   }
   return static_cast<int>(code);
 }

@@ -73,6 +73,19 @@ struct ListTasks {
   core::Sequence after = 0;
   std::size_t count_max = 0;
 };
+/// One step each; the answer says where the next one goes on.
+struct ListDeadLetters {
+  QueueName queue;
+  core::DeadLetterSelection selection;
+};
+struct RedriveDeadLetters {
+  QueueName queue;
+  core::DeadLetterSelection selection;
+};
+struct DeleteDeadLetters {
+  QueueName queue;
+  core::DeadLetterSelection selection;
+};
 /// Figures of these queues, in the order given and without those that do not
 /// exist; of every queue when there is no list.
 struct CollectStats {
@@ -81,7 +94,8 @@ struct CollectStats {
 
 using Command = std::variant<CreateQueue, UpdateQueue, GetQueue, ListQueues, DeleteQueue,
                              PauseQueue, ResumeQueue, PurgeQueue, SetAccessPolicy, CreateTask,
-                             GetTask, DeleteTask, RunTask, ExplainTask, ListTasks, CollectStats>;
+                             GetTask, DeleteTask, RunTask, ExplainTask, ListTasks, ListDeadLetters,
+                             RedriveDeadLetters, DeleteDeadLetters, CollectStats>;
 
 struct TaskPage {
   std::vector<core::Task> tasks;
@@ -95,8 +109,9 @@ struct NamedStats {
 
 /// DeleteQueue and DeleteTask answer with nothing, ListQueues and CollectStats
 /// with a vector, everything else with the resource.
-using Result = std::variant<std::monostate, core::Queue, core::Task, core::Explanation, TaskPage,
-                            std::vector<core::Queue>, std::vector<NamedStats>>;
+using Result =
+    std::variant<std::monostate, core::Queue, core::Task, core::Explanation, TaskPage,
+                 std::vector<core::Queue>, std::vector<NamedStats>, core::DeadLetterStep>;
 using Reply = StatusOr<Result>;
 
 /// Runs once, on the lane's thread (or on the caller's when the inbox is full),

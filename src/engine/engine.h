@@ -69,6 +69,7 @@ struct EngineMetrics {
   std::uint64_t attempts_failed = 0;
   std::uint64_t tasks_created = 0;
   std::uint64_t tasks_ended[6] = {};  // by core::TaskEnd
+  core::DeadLetterTotals dead_letters;
   std::uint64_t inbox_commands = 0;
   std::uint64_t overlay_keys = 0;
   std::int32_t in_flight = 0;

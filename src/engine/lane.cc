@@ -93,6 +93,14 @@ Status Lane::Recover(const Checkpoint& checkpoint, Time now) {
         machine_.RestoreQueueReservation(queue, until);
         return absl::OkStatus();
       }));
+  SLUICE_RETURN_IF_ERROR(ScanFamily(
+      store_, store::Family::kDeadHead,
+      [this](std::string_view key, std::string_view value) -> Status {
+        SLUICE_ASSIGN_OR_RETURN(const store::DecodedTaskKey letter, store::DecodeDeadHeadKey(key));
+        SLUICE_ASSIGN_OR_RETURN(const core::DeadLetterHead head, DecodeDeadLetterHead(value));
+        machine_.RestoreDeadLetter(letter.incarnation, letter.sequence, head);
+        return absl::OkStatus();
+      }));
   machine_.Start(now_);
   return absl::OkStatus();
 }
@@ -124,7 +132,8 @@ bool Lane::IsRefusedForSpace(const Command& command, Status* status) const {
   const bool is_create = std::holds_alternative<CreateTask>(command) ||
                          std::holds_alternative<CreateQueue>(command) ||
                          std::holds_alternative<UpdateQueue>(command) ||
-                         std::holds_alternative<SetAccessPolicy>(command);
+                         std::holds_alternative<SetAccessPolicy>(command) ||
+                         std::holds_alternative<RedriveDeadLetters>(command);
   if (!is_create) return false;
   if (is_space_low_) {
     *status = ResourceExhausted(
@@ -185,6 +194,15 @@ StatusOr<Result> Lane::Execute(const Command& command) {
           [&](const DeleteTask& c) { return ToReply(machine_.DeleteTask(c.name, now_)); },
           [&](const RunTask& c) { return ToReply(machine_.RunTask(c.name, now_)); },
           [&](const ExplainTask& c) { return ToReply(machine_.ExplainTask(c.name, now_)); },
+          [&](const ListDeadLetters& c) {
+            return ToReply(machine_.ListDeadLetters(c.queue, c.selection, now_));
+          },
+          [&](const RedriveDeadLetters& c) {
+            return ToReply(machine_.RedriveDeadLetters(c.queue, c.selection, now_));
+          },
+          [&](const DeleteDeadLetters& c) {
+            return ToReply(machine_.DeleteDeadLetters(c.queue, c.selection, now_));
+          },
           [&](const ListTasks&) -> Reply { return Internal("a listing runs as a read"); },
           [&](const CollectStats& c) -> Reply {
             std::vector<NamedStats> all;

@@ -126,6 +126,9 @@ class Lane {
   [[nodiscard]] const LaneCounters& counters() const { return counters_; }
   [[nodiscard]] std::size_t overlay_keys() const { return ledger_.overlay().key_count(); }
   [[nodiscard]] std::int32_t in_flight() const { return machine_.in_flight(); }
+  [[nodiscard]] const core::DeadLetterTotals& dead_letter_totals() const {
+    return machine_.dead_letter_totals();
+  }
   [[nodiscard]] Time now() const { return now_; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/records.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -242,6 +243,13 @@ std::string EncodeProgress(const core::TaskProgress& p) {
     PutInt(w, p.last_attempt->status.code);
     w.Bytes(p.last_attempt->status.message);
   }
+  w.Varint(p.past.size());
+  for (const core::PastAttempt& attempt : p.past) {
+    PutTime(w, attempt.dispatch_time);
+    PutDuration(w, attempt.end_time - attempt.dispatch_time);
+    PutInt(w, attempt.http_status);
+    PutInt(w, attempt.code);
+  }
   return out;
 }
 
@@ -263,6 +271,15 @@ StatusOr<core::TaskProgress> DecodeProgress(std::string_view value) {
     attempt.status.code = GetInt(r);
     attempt.status.message = r.Bytes();
     p.last_attempt = std::move(attempt);
+  }
+  const std::uint64_t past_count = r.Varint();
+  for (std::uint64_t i = 0; i < past_count && r.ok(); ++i) {
+    core::PastAttempt attempt;
+    attempt.dispatch_time = GetTime(r);
+    attempt.end_time = attempt.dispatch_time + GetDuration(r);
+    attempt.http_status = GetInt(r);
+    attempt.code = GetInt(r);
+    p.past.push_back(attempt);
   }
   SLUICE_RETURN_IF_ERROR(CheckDone(r, "task progress"));
   return p;
@@ -306,6 +323,49 @@ StatusOr<core::QueueCounters> DecodeCounters(std::string_view value) {
   counters.lookalike_floor = r.Varint();
   SLUICE_RETURN_IF_ERROR(CheckDone(r, "queue counters"));
   return counters;
+}
+
+std::string EncodeDeadLetter(const core::DeadLetter& letter) {
+  std::string out = Begin();
+  ByteWriter w(&out);
+  PutTime(w, letter.end_time);
+  w.Bytes(EncodeBody(*letter.task.body));
+  w.Bytes(EncodeProgress(letter.task.progress));
+  return out;
+}
+
+StatusOr<core::DeadLetter> DecodeDeadLetter(core::Sequence sequence, std::string_view value) {
+  ByteReader r(value);
+  SLUICE_RETURN_IF_ERROR(CheckVersion(r, "dead letter"));
+  core::DeadLetter letter;
+  letter.end_time = GetTime(r);
+  const std::string_view body = r.Bytes();
+  const std::string_view progress = r.Bytes();
+  SLUICE_RETURN_IF_ERROR(CheckDone(r, "dead letter"));
+  SLUICE_ASSIGN_OR_RETURN(core::TaskBody decoded, DecodeBody(sequence, body));
+  letter.task.body = std::make_shared<core::TaskBody>(std::move(decoded));
+  SLUICE_ASSIGN_OR_RETURN(letter.task.progress, DecodeProgress(progress));
+  return letter;
+}
+
+std::string EncodeDeadLetterHead(const core::DeadLetterHead& head) {
+  std::string out = Begin();
+  ByteWriter w(&out);
+  PutTime(w, head.end_time);
+  w.Varint(head.bytes);
+  PutInt(w, head.last_status);
+  return out;
+}
+
+StatusOr<core::DeadLetterHead> DecodeDeadLetterHead(std::string_view value) {
+  ByteReader r(value);
+  SLUICE_RETURN_IF_ERROR(CheckVersion(r, "head of a dead letter"));
+  core::DeadLetterHead head;
+  head.end_time = GetTime(r);
+  head.bytes = r.Varint();
+  head.last_status = GetInt(r);
+  SLUICE_RETURN_IF_ERROR(CheckDone(r, "head of a dead letter"));
+  return head;
 }
 
 std::string EncodeReservation(Time until) {

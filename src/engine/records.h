@@ -64,6 +64,13 @@ struct DecodedFrame {
 [[nodiscard]] std::string EncodeCounters(const core::QueueCounters& counters);
 [[nodiscard]] StatusOr<core::QueueCounters> DecodeCounters(std::string_view value);
 
+/// The task's sequence comes from the key.
+[[nodiscard]] std::string EncodeDeadLetter(const core::DeadLetter& letter);
+[[nodiscard]] StatusOr<core::DeadLetter> DecodeDeadLetter(core::Sequence sequence,
+                                                          std::string_view value);
+[[nodiscard]] std::string EncodeDeadLetterHead(const core::DeadLetterHead& head);
+[[nodiscard]] StatusOr<core::DeadLetterHead> DecodeDeadLetterHead(std::string_view value);
+
 [[nodiscard]] std::string EncodeReservation(Time until);
 [[nodiscard]] StatusOr<Time> DecodeReservation(std::string_view value);
 

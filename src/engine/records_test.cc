@@ -53,6 +53,7 @@ core::TaskProgress SomeProgress() {
   p.previous_response = 503;
   p.first_dispatch_time = kTime - absl::Seconds(9);
   p.last_attempt = core::Attempt{kTime, kTime, kTime + absl::Seconds(1), {14, "HTTP 503"}};
+  p.past = {{kTime - absl::Seconds(9), kTime - absl::Seconds(8), 500, 13}, {kTime, kTime, 0, 14}};
   return p;
 }
 
@@ -72,6 +73,11 @@ std::vector<Sample> Samples() {
       {"body", EncodeBody(SomeBody()),
        [](std::string_view v) { return DecodeBody(5, v).status(); }},
       {"progress", EncodeProgress(SomeProgress()), status(DecodeProgress)},
+      {"dead letter",
+       EncodeDeadLetter({kTime, {std::make_shared<core::TaskBody>(SomeBody()), SomeProgress()}}),
+       [](std::string_view v) { return DecodeDeadLetter(5, v).status(); }},
+      {"head of a dead letter", EncodeDeadLetterHead({kTime, 9, 503}),
+       status(DecodeDeadLetterHead)},
       {"name", EncodeNameEntry({4, kTime}), status(DecodeNameEntry)},
       {"counters", EncodeCounters({4, 5, kTime, 6}), status(DecodeCounters)},
       {"reservation", EncodeReservation(kTime), status(DecodeReservation)},
@@ -102,6 +108,19 @@ TEST(Records, BodiesReadBackAsWritten) {
   EXPECT_EQ(b->request, want.request);
   EXPECT_EQ(b->retry, want.retry);
   EXPECT_FALSE(b->is_generated_id);
+}
+
+TEST(Records, DeadLettersReadBackAsWritten) {
+  const core::DeadLetter letter{kTime,
+                                {std::make_shared<core::TaskBody>(SomeBody()), SomeProgress()}};
+  const auto read = DecodeDeadLetter(SomeBody().sequence, EncodeDeadLetter(letter));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->end_time, kTime);
+  EXPECT_EQ(EncodeBody(*read->task.body), EncodeBody(SomeBody()));
+  EXPECT_EQ(read->task.body->sequence, SomeBody().sequence);
+  EXPECT_EQ(read->task.progress, SomeProgress());
+  const core::DeadLetterHead head{kTime, 9, 503};
+  EXPECT_EQ(*DecodeDeadLetterHead(EncodeDeadLetterHead(head)), head);
 }
 
 TEST(Records, ProgressNamesAndCountersReadBackAsWritten) {

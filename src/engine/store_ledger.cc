@@ -140,6 +140,27 @@ void StoreLedger::EraseName(core::Incarnation queue, std::string_view task_id,
   }
 }
 
+core::Lookup StoreLedger::FindDeadLetter(core::Incarnation queue, core::Sequence sequence,
+                                         core::DeadLetter* letter) {
+  const core::Lookup lookup = Read(store::DeadLetterKey(queue, sequence), &scratch_);
+  if (lookup == core::Lookup::kFound) {
+    *letter = Require(DecodeDeadLetter(sequence, scratch_), "decoding a dead letter");
+  }
+  return lookup;
+}
+
+void StoreLedger::PutDeadLetter(core::Incarnation queue, const core::DeadLetter& letter,
+                                const core::DeadLetterHead& head) {
+  const core::Sequence sequence = letter.task.body->sequence;
+  overlay_.Put(store::DeadLetterKey(queue, sequence), EncodeDeadLetter(letter));
+  overlay_.Put(store::DeadHeadKey(queue, sequence), EncodeDeadLetterHead(head));
+}
+
+void StoreLedger::EraseDeadLetter(core::Incarnation queue, core::Sequence sequence) {
+  overlay_.Delete(store::DeadLetterKey(queue, sequence));
+  overlay_.Delete(store::DeadHeadKey(queue, sequence));
+}
+
 void StoreLedger::PutCounters(core::Incarnation queue, const core::QueueCounters& counters) {
   overlay_.Put(store::CountersKey(queue), EncodeCounters(counters));
 }

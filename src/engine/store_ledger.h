@@ -42,6 +42,11 @@ class StoreLedger final : public core::Ledger {
                const core::NameEntry& entry) override;
   void EraseName(core::Incarnation queue, std::string_view task_id,
                  const core::NameEntry& entry) override;
+  core::Lookup FindDeadLetter(core::Incarnation queue, core::Sequence sequence,
+                              core::DeadLetter* letter) override;
+  void PutDeadLetter(core::Incarnation queue, const core::DeadLetter& letter,
+                     const core::DeadLetterHead& head) override;
+  void EraseDeadLetter(core::Incarnation queue, core::Sequence sequence) override;
   void PutCounters(core::Incarnation queue, const core::QueueCounters& counters) override;
 
   [[nodiscard]] Overlay& overlay() { return overlay_; }

@@ -246,6 +246,7 @@ class ThreadedEngine final : public Engine, private LanePorts {
     published_.attempts_failed = c.attempts_failed;
     published_.tasks_created = c.tasks_created;
     std::copy(std::begin(c.tasks_ended), std::end(c.tasks_ended), published_.tasks_ended);
+    published_.dead_letters = lane_.dead_letter_totals();
     published_.overlay_keys = lane_.overlay_keys();
     published_.in_flight = lane_.in_flight();
     published_.is_space_low = is_space_low_;

@@ -131,6 +131,14 @@ std::string CountersKey(std::uint64_t incarnation) {
   return OfIncarnation(Family::kCounters, incarnation);
 }
 
+std::string DeadLetterKey(std::uint64_t incarnation, std::uint64_t sequence) {
+  return Sequenced(Family::kDeadLetter, incarnation, sequence);
+}
+
+std::string DeadHeadKey(std::uint64_t incarnation, std::uint64_t sequence) {
+  return Sequenced(Family::kDeadHead, incarnation, sequence);
+}
+
 StatusOr<std::string_view> DecodeQueueKey(std::string_view key) {
   return DecodeNamed(key, Family::kQueue);
 }
@@ -173,6 +181,10 @@ StatusOr<DecodedExpiryKey> DecodeExpiryKey(std::string_view key) {
   return out;
 }
 
+StatusOr<DecodedTaskKey> DecodeDeadHeadKey(std::string_view key) {
+  return DecodeSequenced(key, Family::kDeadHead);
+}
+
 StatusOr<std::uint64_t> DecodeCountersKey(std::string_view key) {
   SLUICE_ASSIGN_OR_RETURN(ByteReader r, Open(key, Family::kCounters, 1, false));
   return r.OrderedU64();
@@ -202,6 +214,8 @@ KeyRange IncarnationRange(Family family, std::uint64_t incarnation) {
   switch (family) {
     case Family::kBody:
     case Family::kCounters:
+    case Family::kDeadLetter:
+    case Family::kDeadHead:
     case Family::kName:
     case Family::kProgress:
     case Family::kSchedule:
@@ -215,9 +229,11 @@ KeyRange IncarnationRange(Family family, std::uint64_t incarnation) {
   CheckFailed(__FILE__, __LINE__, "family", "keys of this family do not begin with an incarnation");
 }
 
-std::array<KeyRange, 5> IncarnationRanges(std::uint64_t incarnation) {
+std::array<KeyRange, 7> IncarnationRanges(std::uint64_t incarnation) {
   return {IncarnationRange(Family::kBody, incarnation),
           IncarnationRange(Family::kCounters, incarnation),
+          IncarnationRange(Family::kDeadLetter, incarnation),
+          IncarnationRange(Family::kDeadHead, incarnation),
           IncarnationRange(Family::kName, incarnation),
           IncarnationRange(Family::kProgress, incarnation),
           IncarnationRange(Family::kSchedule, incarnation)};

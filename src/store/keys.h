@@ -23,6 +23,8 @@ namespace sluice::store {
 enum class Family : char {
   kBody = 'B',         // incarnation, sequence: what never changes in a task
   kCounters = 'C',     // incarnation: counters of a queue
+  kDeadLetter = 'D',   // incarnation, sequence: a task that gave up
+  kDeadHead = 'H',     // incarnation, sequence: what is known of it in memory
   kMeta = 'M',         // nothing: the applied position
   kName = 'N',         // incarnation, task id: where a name points
   kProgress = 'P',     // incarnation, sequence: what attempts changed
@@ -45,6 +47,8 @@ inline constexpr std::string_view kMetaKey = "M";
 [[nodiscard]] std::string ExpiryKey(std::int64_t expiry_us, std::uint64_t incarnation,
                                     std::string_view task_id);
 [[nodiscard]] std::string CountersKey(std::uint64_t incarnation);
+[[nodiscard]] std::string DeadLetterKey(std::uint64_t incarnation, std::uint64_t sequence);
+[[nodiscard]] std::string DeadHeadKey(std::uint64_t incarnation, std::uint64_t sequence);
 
 struct DecodedTaskKey {
   std::uint64_t incarnation = 0;
@@ -73,6 +77,7 @@ struct DecodedExpiryKey {
 [[nodiscard]] StatusOr<DecodedScheduleKey> DecodeScheduleKey(std::string_view key);
 [[nodiscard]] StatusOr<DecodedNameKey> DecodeNameKey(std::string_view key);
 [[nodiscard]] StatusOr<DecodedExpiryKey> DecodeExpiryKey(std::string_view key);
+[[nodiscard]] StatusOr<DecodedTaskKey> DecodeDeadHeadKey(std::string_view key);
 /// The incarnation.
 [[nodiscard]] StatusOr<std::uint64_t> DecodeCountersKey(std::string_view key);
 
@@ -93,7 +98,7 @@ struct KeyRange {
 [[nodiscard]] KeyRange IncarnationRange(Family family, std::uint64_t incarnation);
 /// Everything a queue's incarnation owns, for DeleteRange when the queue goes.
 /// Not in it: kExpiry entries, which order by time and are dropped when due.
-[[nodiscard]] std::array<KeyRange, 5> IncarnationRanges(std::uint64_t incarnation);
+[[nodiscard]] std::array<KeyRange, 7> IncarnationRanges(std::uint64_t incarnation);
 
 /// Queues whose name begins with `name_prefix`, such as "projects/p/locations/l/queues/".
 [[nodiscard]] KeyRange QueueRange(std::string_view name_prefix);

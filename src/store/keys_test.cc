@@ -48,6 +48,9 @@ TEST(Keys, BytesAreAsTheFormatDocumentSays) {
   EXPECT_EQ(NameKey(1, "id"), Bytes({'N', 0, 0, 0, 0, 0, 0, 0, 1, 'i', 'd'}));
   EXPECT_EQ(ExpiryKey(5, 1, "id"),
             Bytes({'X', 0x80, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1, 'i', 'd'}));
+  EXPECT_EQ(DeadLetterKey(1, 2), Bytes({'D', 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2}));
+  EXPECT_EQ(DeadHeadKey(1, 2), Bytes({'H', 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2}));
+  EXPECT_EQ(DecodeDeadHeadKey(DeadHeadKey(1, 2))->sequence, 2);
   EXPECT_EQ(CountersKey(1), Bytes({'C', 0, 0, 0, 0, 0, 0, 0, 1}));
 }
 

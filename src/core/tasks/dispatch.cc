@@ -120,6 +120,7 @@ void Advance(MachineState& state, Time now) {
   if (state.tombstones.due() <= now) {
     state.effects.tombstone_queries.push_back(state.tombstones.BeginQuery(now));
   }
+  ExpireDeadLetters(state, now);
   while (const auto due = state.agenda.FirstDue(now)) {
     QueueRuntime& queue = *state.catalogue.Find(*due);
     Upkeep(state, queue, now);
@@ -131,8 +132,8 @@ void Advance(MachineState& state, Time now) {
 
 Time NextDeadline(const MachineState& state) {
   if (state.agenda.has_turns() && state.attempts.HasRoom()) return state.now;
-  const Time next =
-      std::min({state.agenda.next_alarm(), state.tombstones.due(), state.catalogue.NextRelease()});
+  const Time next = std::min({state.agenda.next_alarm(), state.tombstones.due(),
+                              state.catalogue.NextRelease(), DeadLettersDue(state)});
   return std::max(next, state.now);
 }
 

@@ -55,6 +55,11 @@ class Ledger {
   /// Removes a name and, if `entry` is a tombstone, its place in the order of expiry.
   virtual void EraseName(Incarnation queue, std::string_view task_id, const NameEntry& entry) = 0;
 
+  virtual Lookup FindDeadLetter(Incarnation queue, Sequence sequence, DeadLetter* letter) = 0;
+  virtual void PutDeadLetter(Incarnation queue, const DeadLetter& letter,
+                             const DeadLetterHead& head) = 0;
+  virtual void EraseDeadLetter(Incarnation queue, Sequence sequence) = 0;
+
   virtual void PutCounters(Incarnation queue, const QueueCounters& counters) = 0;
 };
 

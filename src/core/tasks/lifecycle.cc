@@ -5,17 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "core/tasks/dead_letters.h"
 #include "core/tasks/expiry.h"
 
 namespace sluice::core {
 
 namespace {
-
-std::size_t BytesOf(const HttpRequest& request) {
-  std::size_t bytes = request.url.size() + request.body.size();
-  for (const Header& header : request.headers) bytes += header.name.size() + header.value.size();
-  return bytes;
-}
 
 /// No live task's entry in the ledger's schedule lies before.
 Time ScheduleFloor(const QueueRuntime& queue) {
@@ -35,6 +30,12 @@ void EndFlight(QueueRuntime& queue, ScheduleKey key) {
 }
 
 }  // namespace
+
+std::size_t BytesOf(const HttpRequest& request) {
+  std::size_t bytes = request.url.size() + request.body.size();
+  for (const Header& header : request.headers) bytes += header.name.size() + header.value.size();
+  return bytes;
+}
 
 void AddTask(MachineState& state, QueueRuntime& queue, std::shared_ptr<const TaskBody> body) {
   const ScheduleKey key{body->schedule_time, body->sequence};
@@ -101,6 +102,7 @@ void EndTask(MachineState& state, QueueRuntime& queue, const Task& task, TaskEnd
   SLUICE_CHECK(!queue.IsPurged(sequence), "a purged task ends only by purge");
   SLUICE_CHECK(queue.counters.task_count > 0, "more tasks end than were created");
 
+  if (end == TaskEnd::kExhausted) KeepDeadLetter(state, queue, ended, now);
   state.ledger.EraseTask(incarnation, ended);
   if (!ended.body->is_generated_id) {
     const Time until = now + queue.queue.config.tombstone_ttl;

@@ -33,6 +33,9 @@ void EndTask(MachineState& state, QueueRuntime& queue, const Task& task, TaskEnd
 /// Brings the bounds up to date and hands the counters to the ledger if they changed.
 void SaveCounters(MachineState& state, QueueRuntime& queue);
 
+/// What a request takes in memory and in a dead letter.
+[[nodiscard]] std::size_t BytesOf(const HttpRequest& request);
+
 /// The key of a task in its queue's schedule.
 [[nodiscard]] inline ScheduleKey KeyOf(const Task& task) {
   return {task.progress.schedule_time, task.body->sequence};

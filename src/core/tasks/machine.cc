@@ -54,6 +54,11 @@ void TaskMachine::RestoreQueueReservation(const QueueName& name, Time until) {
   impl_->state.catalogue.Reserve(name, until);
 }
 
+void TaskMachine::RestoreDeadLetter(Incarnation queue, Sequence sequence,
+                                    const DeadLetterHead& head) {
+  impl_->state.dead_letters.Insert(queue, sequence, head);
+}
+
 void TaskMachine::RestoreTombstoneFloor(Time floor) { impl_->state.tombstones.RestoreFloor(floor); }
 
 void TaskMachine::Start(Time now) {
@@ -123,6 +128,27 @@ StatusOr<Task> TaskMachine::RunTask(const TaskName& name, Time now) {
 StatusOr<Explanation> TaskMachine::ExplainTask(const TaskName& name, Time now) {
   return core::ExplainTask(impl_->state, name, impl_->Tick(now));
 }
+StatusOr<DeadLetterStep> TaskMachine::ListDeadLetters(const QueueName& queue,
+                                                      const DeadLetterSelection& selection,
+                                                      Time now) {
+  impl_->Tick(now);
+  return core::ListDeadLetters(impl_->state, queue, selection);
+}
+StatusOr<DeadLetterStep> TaskMachine::RedriveDeadLetters(const QueueName& queue,
+                                                         const DeadLetterSelection& selection,
+                                                         Time now) {
+  return core::RedriveDeadLetters(impl_->state, queue, selection, impl_->Tick(now));
+}
+StatusOr<DeadLetterStep> TaskMachine::DeleteDeadLetters(const QueueName& queue,
+                                                        const DeadLetterSelection& selection,
+                                                        Time now) {
+  impl_->Tick(now);
+  return core::DeleteDeadLetters(impl_->state, queue, selection);
+}
+const DeadLetterTotals& TaskMachine::dead_letter_totals() const {
+  return impl_->state.dead_letters.totals;
+}
+
 StatusOr<TaskMachine::Listing> TaskMachine::BeginListing(const QueueName& queue, Time now) const {
   return core::BeginListing(impl_->state, queue, std::max(now, impl_->state.now));
 }
@@ -192,6 +218,11 @@ StatusOr<QueueStats> TaskMachine::Stats(const QueueName& name, Time now) const {
                    .tokens = queue->bucket.TokensAt(now),
                    .executed_last_minute = queue->executed.Count(now),
                    .effective_rate = queue->queue.config.rate.max_dispatches_per_second};
+  if (const DeadLetterIndex::Letters* letters =
+          impl_->state.dead_letters.Find(queue->incarnation())) {
+    stats.dead_letter_count = letters->heads.size();
+    stats.dead_letter_bytes = letters->bytes;
+  }
   if (!queue->window.empty()) stats.next_schedule_time = queue->window.front().time;
   return stats;
 }

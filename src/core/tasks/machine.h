@@ -49,6 +49,10 @@ struct TaskLimits {
   std::size_t in_flight_bytes_max = 256u
                                     << 20;  // bodies of those attempts; none starts from here on
   std::size_t purge_rows_max = 256;         // tasks cleaned away in one step
+  // Tasks that used up their attempts, kept in each queue; the oldest go first.
+  std::size_t dead_letters_max = 10'000;  // zero: none is kept
+  std::size_t dead_letter_bytes_max = 256u << 20;
+  Duration dead_letter_ttl = absl::Hours(24 * 14);
 };
 
 /// Changes to a queue's settings. Unset members stay as they are; the front has
@@ -121,6 +125,51 @@ struct QueueStats {
   std::optional<Time> next_schedule_time;  // of what is in memory
   std::uint64_t executed_last_minute = 0;  // responses, good or bad
   double effective_rate = 0;               // dispatches a second, at most the configured
+  std::uint64_t dead_letter_count = 0;
+  std::uint64_t dead_letter_bytes = 0;
+};
+
+/// In the order of their end; a page goes on after the last one's.
+struct DeadLetterCursor {
+  Time end_time;
+  Sequence sequence = 0;
+  friend bool operator==(const DeadLetterCursor&, const DeadLetterCursor&) = default;
+};
+
+/// Which dead letters of a queue are meant. All of what is set must hold.
+struct DeadLetterSelection {
+  std::vector<Sequence> sequences;  // not empty: these, in this order; the rest is not looked at
+  std::optional<Time> ended_from;
+  std::optional<Time> ended_before;
+  std::optional<std::int32_t> last_status;
+  std::optional<DeadLetterCursor> after;  // exclusive
+  Sequence sequence_before = 0;           // zero: no bound
+  std::size_t count_max = 1;              // a step takes no more, and no more than 4 MiB
+};
+
+/// One step through a selection.
+struct DeadLetterStep {
+  struct Sent {
+    Sequence sequence = 0;  // of the letter
+    std::string old_id;
+    std::string new_id;  // another where the service had made the old one
+  };
+  std::vector<DeadLetter> letters;  // listed
+  std::vector<Sent> sent;           // sent again
+  std::vector<Sequence> deleted;
+  std::vector<Sequence> not_found;       // asked for by sequence and not there
+  std::vector<Sequence> taken;           // not sent again: a live task has the name
+  std::optional<DeadLetterCursor> next;  // unset: nothing of the selection is left
+  Sequence sequence_end = 0;             // tasks created from now on have this or a higher one
+};
+
+/// Since the start of the process.
+struct DeadLetterTotals {
+  std::uint64_t kept = 0;
+  std::uint64_t evicted = 0;  // by a bound, the oldest first
+  std::uint64_t expired = 0;
+  std::uint64_t redriven = 0;
+  std::uint64_t deleted = 0;
 };
 
 class TaskMachine {
@@ -135,6 +184,8 @@ class TaskMachine {
   void RestoreGeneratedIdKey(std::uint64_t key);
   void RestoreQueue(const Queue& queue, const QueueCounters& counters, Time now);
   void RestoreQueueReservation(const QueueName& name, Time until);
+  /// After its queue.
+  void RestoreDeadLetter(Incarnation queue, Sequence sequence, const DeadLetterHead& head);
   /// No tombstone expires before this.
   void RestoreTombstoneFloor(Time floor);
   /// Asks for the first loads. After the last Restore call.
@@ -177,6 +228,17 @@ class TaskMachine {
   /// Starts an attempt whatever rate, concurrency, schedule and pause say (spec 3.6).
   StatusOr<Task> RunTask(const TaskName& name, Time now);
   StatusOr<Explanation> ExplainTask(const TaskName& name, Time now);
+
+  // --- Dead letters. Errors: NOT_FOUND for the queue. May return ColdRead(). ---
+  StatusOr<DeadLetterStep> ListDeadLetters(const QueueName& queue,
+                                           const DeadLetterSelection& selection, Time now);
+  /// Each becomes a new task of the queue, due now, without attempts, in one step with the end of
+  /// its letter. A task named by its creator keeps the name, unless a live task has it now.
+  StatusOr<DeadLetterStep> RedriveDeadLetters(const QueueName& queue,
+                                              const DeadLetterSelection& selection, Time now);
+  StatusOr<DeadLetterStep> DeleteDeadLetters(const QueueName& queue,
+                                             const DeadLetterSelection& selection, Time now);
+  [[nodiscard]] const DeadLetterTotals& dead_letter_totals() const;
 
   /// What a listing needs: which records of the incarnation count as live.
   struct Listing {

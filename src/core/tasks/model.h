@@ -139,6 +139,17 @@ struct Attempt {
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
+/// A failed attempt, as a dead letter tells of it.
+struct PastAttempt {
+  Time dispatch_time;
+  Time end_time;
+  std::int32_t http_status = 0;  // zero: no response
+  std::int32_t code = 0;         // google.rpc.Code, as in AttemptStatus
+  friend bool operator==(const PastAttempt&, const PastAttempt&) = default;
+};
+/// Older ones are forgotten; dispatch_count still counts them.
+inline constexpr std::size_t kPastAttemptsMax = 100;
+
 /// What attempts change. A task that was never attempted has the default value
 /// with `schedule_time` from its body, and no record of its own in the store.
 struct TaskProgress {
@@ -151,6 +162,8 @@ struct TaskProgress {
   /// HTTP status told to the next attempt as the previous response (spec 4.2):
   /// the real one, or 504 after a time-out, 503 after a failed connection.
   std::int32_t previous_response = 0;
+  /// Failed attempts whose outcome is known, oldest first. Empty when dead letters are off.
+  std::vector<PastAttempt> past;
   friend bool operator==(const TaskProgress&, const TaskProgress&) = default;
 };
 
@@ -159,6 +172,21 @@ struct TaskProgress {
 struct Task {
   std::shared_ptr<const TaskBody> body;
   TaskProgress progress;
+};
+
+/// A task that used its attempts up and is kept for people to look at and send again.
+/// Its identity in its queue is the task's sequence.
+struct DeadLetter {
+  Time end_time;
+  Task task;
+};
+
+/// What is known of a dead letter without reading it.
+struct DeadLetterHead {
+  Time end_time;
+  std::uint64_t bytes = 0;       // request, name and attempts
+  std::int32_t last_status = 0;  // HTTP status of the last answer; zero: there was none
+  friend bool operator==(const DeadLetterHead&, const DeadLetterHead&) = default;
 };
 
 /// Where a task's name points. Lives as long as the name is reserved.

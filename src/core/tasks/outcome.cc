@@ -66,6 +66,16 @@ void Count(std::int32_t* counter) {
   if (*counter < std::numeric_limits<std::int32_t>::max()) ++*counter;
 }
 
+void Remember(const OpenAttempt& failed, const AttemptOutcome& outcome, Time now,
+              std::vector<PastAttempt>* past) {
+  if (past->size() >= kPastAttemptsMax) past->erase(past->begin());
+  past->push_back(
+      {.dispatch_time = failed.attempt.dispatch_time,
+       .end_time = now,
+       .http_status = outcome.kind == AttemptOutcome::Kind::kResponse ? outcome.http_status : 0,
+       .code = StatusOf(outcome).code});
+}
+
 /// `is_latest`: the attempt is the one that last_attempt shows.
 void RecordFailure(const AttemptOutcome& outcome, bool is_latest, Time now,
                    TaskProgress* progress) {
@@ -108,6 +118,7 @@ void AttemptFailed(MachineState& state, QueueRuntime& queue, Flight& flight, Att
   }
   TaskProgress progress = flight.task.progress;
   RecordFailure(outcome, id == flight.latest, now, &progress);
+  if (state.limits.dead_letters_max > 0) Remember(failed, outcome, now, &progress.past);
   if (flight.open_attempts > 0) {
     // Another attempt goes on; what becomes of the task is up to that one.
     state.ledger.PutProgress(queue.incarnation(), flight.task, progress);
@@ -116,6 +127,8 @@ void AttemptFailed(MachineState& state, QueueRuntime& queue, Flight& flight, Att
   }
   const RetryConfig& retry = RetryConfigOf(body, queue.queue.config);
   if (IsExhausted(retry, progress, now)) {
+    state.ledger.PutProgress(queue.incarnation(), flight.task, progress);
+    flight.task.progress = std::move(progress);
     EndTask(state, queue, flight.task, TaskEnd::kExhausted, now);
     return;
   }

@@ -88,6 +88,7 @@ Status DeleteQueue(MachineState& state, const QueueName& name, Time now) {
     state.effects.ended.push_back(
         TaskEnded{.queue = queue->incarnation(), .sequence = 0, .end = TaskEnd::kQueueDeleted});
   }
+  state.dead_letters.EraseQueue(queue->incarnation());
   state.agenda.Remove(queue->incarnation(), &queue->appointment);
   state.catalogue.Remove(*queue);
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 //   queue_commands  task_commands  explain     what clients ask for
 //   dispatch        outcome                    attempts begin and end
 //   lifecycle                                  how a task enters and leaves
+//   dead_letters                               what is kept of those that gave up
 //   expiry  purge  tombstones                  what ends by itself
 //   window  agenda  token_bucket  retry        when it is whose turn
 //
@@ -13,6 +14,7 @@
 
 #include "core/tasks/agenda.h"
 #include "core/tasks/catalogue.h"
+#include "core/tasks/dead_letters.h"
 #include "core/tasks/effects.h"
 #include "core/tasks/ledger.h"
 #include "core/tasks/machine.h"
@@ -42,6 +44,7 @@ struct MachineState {
   Agenda agenda;
   OpenAttempts attempts;
   TombstoneSweep tombstones;
+  DeadLetterIndex dead_letters;
 };
 
 }  // namespace sluice::core

@@ -44,6 +44,9 @@ void MachineHarness::StartMachine(bool is_new) {
   if (!is_new) {
     for (const auto& [incarnation, records] : ledger_.queues()) {
       machine_->RestoreQueue(records.queue, records.counters, now_);
+      for (const auto& [sequence, letter] : records.dead_letters) {
+        machine_->RestoreDeadLetter(incarnation, sequence, letter.second);
+      }
     }
     for (const auto& [name, until] : ledger_.reservations()) {
       machine_->RestoreQueueReservation(name, until);
@@ -172,6 +175,21 @@ StatusOr<Task> MachineHarness::RunTask(std::string_view queue_id, std::string_vi
 StatusOr<Explanation> MachineHarness::ExplainTask(std::string_view queue_id,
                                                   std::string_view task_id) {
   return Run([&] { return machine_->ExplainTask(TestTask(queue_id, task_id), now_); });
+}
+
+StatusOr<DeadLetterStep> MachineHarness::ListDeadLetters(std::string_view queue_id,
+                                                         const DeadLetterSelection& selection) {
+  return Run([&] { return machine_->ListDeadLetters(TestQueue(queue_id), selection, now_); });
+}
+
+StatusOr<DeadLetterStep> MachineHarness::RedriveDeadLetters(std::string_view queue_id,
+                                                            const DeadLetterSelection& selection) {
+  return Run([&] { return machine_->RedriveDeadLetters(TestQueue(queue_id), selection, now_); });
+}
+
+StatusOr<DeadLetterStep> MachineHarness::DeleteDeadLetters(std::string_view queue_id,
+                                                           const DeadLetterSelection& selection) {
+  return Run([&] { return machine_->DeleteDeadLetters(TestQueue(queue_id), selection, now_); });
 }
 
 void MachineHarness::Finish(AttemptId id, const AttemptOutcome& outcome) {

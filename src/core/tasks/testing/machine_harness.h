@@ -83,6 +83,12 @@ class MachineHarness {
   Status DeleteTask(std::string_view queue_id, std::string_view task_id);
   StatusOr<Task> RunTask(std::string_view queue_id, std::string_view task_id);
   StatusOr<Explanation> ExplainTask(std::string_view queue_id, std::string_view task_id);
+  StatusOr<DeadLetterStep> ListDeadLetters(std::string_view queue_id,
+                                           const DeadLetterSelection& selection);
+  StatusOr<DeadLetterStep> RedriveDeadLetters(std::string_view queue_id,
+                                              const DeadLetterSelection& selection);
+  StatusOr<DeadLetterStep> DeleteDeadLetters(std::string_view queue_id,
+                                             const DeadLetterSelection& selection);
 
   // --- Attempts ---
   /// Sent and not answered, in the order of sending.

@@ -122,6 +122,34 @@ void MapLedger::EraseName(Incarnation queue, std::string_view task_id, const Nam
   }
 }
 
+Lookup MapLedger::FindDeadLetter(Incarnation queue, Sequence sequence, DeadLetter* letter) {
+  const TaskKey key{queue, sequence};
+  if (has_cold_reads_ && !warm_letters_.contains(key)) {
+    cold_letters_.insert(key);
+    return Lookup::kCold;
+  }
+  const QueueRecords& records = Records(queue);
+  const auto it = records.dead_letters.find(sequence);
+  if (it == records.dead_letters.end()) return Lookup::kAbsent;
+  *letter = it->second.first;
+  return Lookup::kFound;
+}
+
+void MapLedger::PutDeadLetter(Incarnation queue, const DeadLetter& letter,
+                              const DeadLetterHead& head) {
+  ++writes_;
+  const Sequence sequence = letter.task.body->sequence;
+  SLUICE_CHECK(Records(queue).dead_letters.emplace(sequence, std::pair(letter, head)).second,
+               "a task ends once");
+  warm_letters_.insert({queue, sequence});
+}
+
+void MapLedger::EraseDeadLetter(Incarnation queue, Sequence sequence) {
+  ++writes_;
+  SLUICE_CHECK(Records(queue).dead_letters.erase(sequence) == 1,
+               "erased a dead letter that is not stored");
+}
+
 void MapLedger::PutCounters(Incarnation queue, const QueueCounters& counters) {
   ++writes_;
   Records(queue).counters = counters;
@@ -178,6 +206,7 @@ MapLedger::Tombstones MapLedger::ReadTombstones(const FindTombstones& request) c
 void MapLedger::Cool() {
   warm_tasks_.clear();
   warm_names_.clear();
+  warm_letters_.clear();
 }
 
 void MapLedger::Warm(const LoadTasks& request) {
@@ -188,7 +217,9 @@ void MapLedger::WarmWhatWasCold() {
   warm_tasks_.merge(cold_tasks_);
   warm_names_.merge(cold_names_);
   cold_tasks_.clear();
+  warm_letters_.merge(cold_letters_);
   cold_names_.clear();
+  cold_letters_.clear();
 }
 
 void MapLedger::Check() const {

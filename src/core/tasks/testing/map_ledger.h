@@ -37,6 +37,7 @@ class MapLedger final : public Ledger {
     std::map<Sequence, Task> tasks;
     std::set<ScheduleKey> schedule;
     std::map<std::string, NameEntry, std::less<>> names;
+    std::map<Sequence, std::pair<DeadLetter, DeadLetterHead>> dead_letters;
   };
 
   // --- Ledger ---
@@ -51,6 +52,10 @@ class MapLedger final : public Ledger {
   void EraseTask(Incarnation queue, const Task& task) override;
   void PutName(Incarnation queue, std::string_view task_id, const NameEntry& entry) override;
   void EraseName(Incarnation queue, std::string_view task_id, const NameEntry& entry) override;
+  Lookup FindDeadLetter(Incarnation queue, Sequence sequence, DeadLetter* letter) override;
+  void PutDeadLetter(Incarnation queue, const DeadLetter& letter,
+                     const DeadLetterHead& head) override;
+  void EraseDeadLetter(Incarnation queue, Sequence sequence) override;
   void PutCounters(Incarnation queue, const QueueCounters& counters) override;
 
   // --- What the machine's queries ask for ---
@@ -105,8 +110,10 @@ class MapLedger final : public Ledger {
   bool has_cold_reads_ = false;
   std::set<TaskKey> warm_tasks_;
   std::set<NameKey> warm_names_;  // absent ones too
+  std::set<TaskKey> warm_letters_;
   std::set<TaskKey> cold_tasks_;  // asked for, not warm
   std::set<NameKey> cold_names_;
+  std::set<TaskKey> cold_letters_;
 };
 
 }  // namespace sluice::core::testing

@@ -61,6 +61,15 @@ struct Runner {
   engine::Reply operator()(engine::ExplainTask& c) {
     return ToReply(machine.ExplainTask(c.name, now));
   }
+  engine::Reply operator()(engine::ListDeadLetters& c) {
+    return ToReply(machine.ListDeadLetters(c.queue, c.selection, now));
+  }
+  engine::Reply operator()(engine::RedriveDeadLetters& c) {
+    return ToReply(machine.RedriveDeadLetters(c.queue, c.selection, now));
+  }
+  engine::Reply operator()(engine::DeleteDeadLetters& c) {
+    return ToReply(machine.DeleteDeadLetters(c.queue, c.selection, now));
+  }
   engine::Reply operator()(engine::ListTasks& c) {
     const auto listing = machine.BeginListing(c.queue, now);
     if (!listing.ok()) return listing.status();
