@@ -85,10 +85,10 @@ class Load {
     std::printf(
         "{\"kind\": \"%s\", \"calls\": %llu, \"errors\": %llu, \"seconds\": %.3f, "
         "\"rate\": %.0f, \"p50_us\": %.0f, \"p95_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": "
-        "%.0f}\n",
+        "%.0f, \"max_us\": %.0f}\n",
         settings_.kind.c_str(), static_cast<unsigned long long>(finished_),
         static_cast<unsigned long long>(errors_), seconds, static_cast<double>(finished_) / seconds,
-        Quantile(0.5), Quantile(0.95), Quantile(0.99), Quantile(0.999));
+        Quantile(0.5), Quantile(0.95), Quantile(0.99), Quantile(0.999), Quantile(1));
     if (errors_ != 0) std::fprintf(stderr, "first error: %s\n", first_error_.c_str());
     return errors_ == 0 ? 0 : 1;
   }
