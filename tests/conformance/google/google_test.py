@@ -135,17 +135,18 @@ class Google(unittest.TestCase):
         def create(body_bytes):
             return self.create({"body": b"x" * body_bytes})
         low, high = 1_000_000, STORED_BYTES_MAX + 1  # fits, does not
+        # The largest that was taken, and not one like it: names and times vary in length.
+        largest = create(low)
         while high - low > 1:
             middle = (low + high) // 2
             try:
-                stored = create(middle)
+                largest = create(middle)
                 low = middle
             except exceptions.InvalidArgument:
                 high = middle
-        stored = CLIENT.get_task(request={"name": create(low).name, "response_view": tasks_v2.Task.View.FULL})
+        stored = CLIENT.get_task(request={"name": largest.name, "response_view": tasks_v2.Task.View.FULL})
         stored.view = 0
-        # The length of a generated name varies by a few digits.
-        self.assertAlmostEqual(tasks_v2.Task.pb(stored).ByteSize(), STORED_BYTES_MAX, delta=4)
+        self.assertAlmostEqual(tasks_v2.Task.pb(stored).ByteSize(), STORED_BYTES_MAX, delta=16)
 
     def test_line_64_url_and_headers(self):
         def url(length):
