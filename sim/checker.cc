@@ -208,6 +208,9 @@ void Checker::AttemptLeft(const core::StartAttempt& attempt, Time now) {
   if (runs == 0 && task.failure_arrived) {
     const Duration backoff = task.retry ? task.retry->min_backoff : q.backoff_min;
     if (dispatched < *task.failure_arrived + backoff) Fail(what + " came before its back-off");
+    if (dispatched < *task.failure_arrived + task.retry_after) {
+      Fail(what + " came before its target's Retry-After");
+    }
   }
   if (task.delete_acknowledged && now > *task.delete_acknowledged) {
     Fail(what + " left after its delete was acknowledged");
@@ -249,7 +252,8 @@ void Checker::AttemptLeft(const core::StartAttempt& attempt, Time now) {
   }
 }
 
-void Checker::OutcomeArrived(const core::StartAttempt& attempt, bool is_success, Time now) {
+void Checker::OutcomeArrived(const core::StartAttempt& attempt, const core::AttemptOutcome& outcome,
+                             bool is_success, Time now) {
   const std::string queue = attempt.queue.queue_id;
   Queue(queue).in_flight.erase(attempt.id);
   TaskRecord& task = tasks_[attempt.task.body->sequence];
@@ -257,6 +261,8 @@ void Checker::OutcomeArrived(const core::StartAttempt& attempt, bool is_success,
     MayHaveEnded(task, now);
   } else {
     task.failure_arrived = now;
+    // Only overload gives a Retry-After, as the target of this simulation answers.
+    task.retry_after = absl::Floor(outcome.retry_after, absl::Microseconds(1));
   }
 }
 

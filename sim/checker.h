@@ -53,7 +53,8 @@ class Checker {
   // --- The target. ---
   void AttemptLeft(const core::StartAttempt& attempt, Time now);
   /// The outcome reached the server in the life the attempt was made in.
-  void OutcomeArrived(const core::StartAttempt& attempt, bool is_success, Time now);
+  void OutcomeArrived(const core::StartAttempt& attempt, const core::AttemptOutcome& outcome,
+                      bool is_success, Time now);
 
   // --- The server's own account of ends, and its deaths. ---
   void Ended(const core::TaskEnded& ended);
@@ -83,6 +84,7 @@ class Checker {
     std::optional<Time> end_earliest;  // first moment at which it may have ended
     std::optional<Time> delete_acknowledged;
     std::optional<Time> failure_arrived;  // in this life
+    Duration retry_after;                 // of that failure
   };
   /// It may have happened at any moment between the two.
   struct Delete {

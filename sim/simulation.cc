@@ -399,6 +399,8 @@ class Simulation {
           break;
         default:
           outcome.http_status = random_.Pick(302, 404, 429, 500, 503);
+          if ((outcome.http_status == 429 || outcome.http_status == 503) && random_.OneIn(3))
+            outcome.retry_after = random_.UpTo(absl::Seconds(60));
       }
     }
     if (!is_draining_ && random_.OneIn(10)) after = random_.UpTo(kAnswerLateMax);
@@ -409,7 +411,7 @@ class Simulation {
                  if (life != loop_.life() || !server_.is_running()) return;
                  Trace("outcome of {}/{}: {}", attempt.queue.queue_id, attempt.task.body->task_id,
                        outcome.http_status);
-                 if (is_first) checker_.OutcomeArrived(attempt, is_success, loop_.now());
+                 if (is_first) checker_.OutcomeArrived(attempt, outcome, is_success, loop_.now());
                  server_.FinishAttempt(life, attempt.id, outcome);
                });
     }

@@ -25,6 +25,8 @@ std::string_view NameOf(Reason reason) {
       return "QUEUE_DISABLED";
     case Reason::kRate:
       return "RATE";
+    case Reason::kThrottled:
+      return "THROTTLED";
     case Reason::kConcurrency:
       return "CONCURRENCY";
     case Reason::kServerCapacity:
@@ -73,6 +75,11 @@ std::string WaitSentence(const core::Wait& wait, const std::string& queue, Time 
       return fmt::format(
           "{} sends as fast as max_dispatches_per_second allows; its next attempt "
           "may leave at {}",
+          queue, Moment(wait.until, now));
+    case Reason::kThrottled:
+      return fmt::format(
+          "{} holds back because its target answered 429 or 503; its next attempt may leave "
+          "at {}",
           queue, Moment(wait.until, now));
     case Reason::kConcurrency:
       return fmt::format(

@@ -60,6 +60,8 @@ const std::vector<MetricDescription>& MetricTable() {
        "Attempts of the queue under way."},
       {"sluice_queue_tokens", kGauge, "tokens", "queue",
        "Attempts the queue's rate limit allows at once now."},
+      {"sluice_queue_effective_rate", kGauge, "attempts a second", "queue",
+       "Pace of the queue now: the configured one, or less while its target is overloaded."},
       {"sluice_queue_executed_last_minute", kGauge, "attempts", "queue",
        "Attempts of the queue with an outcome during the last minute."},
       {"sluice_queue_running", kGauge, "0 or 1", "queue",

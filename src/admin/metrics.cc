@@ -139,6 +139,7 @@ void AddQueues(std::vector<engine::NamedStats>* queues, Page* page) {
     page->Set("sluice_queue_dead_letter_bytes", queue.stats.dead_letter_bytes, labels);
     page->Set("sluice_queue_attempts_in_flight", queue.stats.in_flight, labels);
     page->Set("sluice_queue_tokens", std::floor(queue.stats.tokens), labels);
+    page->Set("sluice_queue_effective_rate", queue.stats.effective_rate, labels);
     page->Set("sluice_queue_executed_last_minute", queue.stats.executed_last_minute, labels);
     page->Set("sluice_queue_running", queue.state == core::QueueState::kRunning ? 1 : 0, labels);
     if (queue.stats.next_schedule_time.has_value()) {

@@ -9,6 +9,9 @@
 
 #include "admin/value_text.h"
 #include "base/names.h"
+#include "dispatch/app_engine.h"
+#include "dispatch/tokens/key_ring.h"
+#include "dispatch/url.h"
 
 namespace sluice::admin {
 namespace {
@@ -173,6 +176,35 @@ std::string ShowLocations(const ServerOptions& options) {
   return fmt::format("{}", fmt::join(options.locations, ","));
 }
 
+Status SetAppEngineTargets(ServerOptions& options, std::string_view text) {
+  std::vector<std::string> entries;
+  SLUICE_RETURN_IF_ERROR(ForEachPart(text, [&](std::string_view part) -> Status {
+    entries.emplace_back(part);
+    return {};
+  }));
+  SLUICE_RETURN_IF_ERROR(dispatch::MakeAppEngineTable(entries).status());
+  options.app_engine_targets = std::move(entries);
+  return {};
+}
+
+std::string ShowAppEngineTargets(const ServerOptions& options) {
+  return fmt::format("{}", fmt::join(options.app_engine_targets, ","));
+}
+
+Status SetTokensIssuer(ServerOptions& options, std::string_view text) {
+  const bool is_url =
+      text.empty() || (dispatch::UrlForRequest(text).ok() &&
+                       text.find_first_of("?#") == std::string_view::npos && !text.ends_with('/'));
+  if (!is_url) {
+    return InvalidArgument(
+        "\"{}\" is not an issuer: write http:// or https:// and a host, "
+        "without query, fragment and a slash at the end",
+        text);
+  }
+  options.tokens_issuer = text;
+  return {};
+}
+
 Status SetAcceptLogLoss(ServerOptions& options, std::string_view text) {
   std::vector<log::Position> positions;
   SLUICE_RETURN_IF_ERROR(ForEachPart(text, [&](std::string_view part) -> Status {
@@ -249,6 +281,27 @@ std::vector<Option> BuildTable() {
   add(SwitchOption("dispatch.follow_redirects",
                    "Follow redirects of task targets; otherwise a redirect is a failed attempt.",
                    &O::dispatch_follow_redirects));
+  add(SwitchOption("dispatch.throttle",
+                   "Slow a queue down whose target answers 429 or 503, and obey Retry-After.",
+                   &L::throttles));
+  add(SwitchOption("dispatch.empty_override_clears",
+                   "An empty path or query in a queue's uri_override clears the tasks'; otherwise "
+                   "it asks for nothing.",
+                   &O::dispatch_empty_override_clears));
+  add({"app_engine.targets", Kind::kList, "SERVICE[/VERSION[/INSTANCE]]=URL",
+       "Where App Engine tasks go, by the part of the application they name; *=URL for all "
+       "others. A task that names none is for the service default.",
+       true, SetAppEngineTargets, ShowAppEngineTargets});
+  add(SpanOption("app_engine.dispatch_deadline", absl::Seconds(15),
+                 absl::Hours(24) + absl::Seconds(15), "Deadline of App Engine tasks that set none.",
+                 &O::app_engine_dispatch_deadline));
+  add({"tokens.issuer", Kind::kValue, "URL",
+       "The issuer of the tokens that tasks carry: a URL at which handlers reach this server. "
+       "The first address it listens on when empty.",
+       true, SetTokensIssuer, [](const O& options) { return options.tokens_issuer; }});
+  add(SpanOption("tokens.key_lifetime", absl::Hours(24), absl::Hours(24 * 3650),
+                 "How long one key signs tokens before the next one does.",
+                 &O::tokens_key_lifetime));
 
   add(NumberOption("limits.dispatches_per_second_max", 0.001, 1e9,
                    "Highest rate a queue may ask for.", &L::dispatches_per_second_max));

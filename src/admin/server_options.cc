@@ -37,6 +37,15 @@ bool ListenAddress::is_loopback() const {
   return host == "localhost" || host == "::1" || (is_ipv4 && host.starts_with("127."));
 }
 
+std::string IssuerUrl(const ServerOptions& options, std::uint16_t port) {
+  if (!options.tokens_issuer.empty()) return options.tokens_issuer;
+  ListenAddress address = options.listen.front();
+  address.port = port;
+  // An address that stands for all of this machine's is none that anybody could call.
+  if (address.host == "0.0.0.0" || address.host == "::") address.host = "localhost";
+  return fmt::format("{}://{}", options.tls_cert.empty() ? "http" : "https", address.ToString());
+}
+
 Status CheckOptions(const ServerOptions& options) {
   const bool has_tls = !options.tls_cert.empty();
   if (has_tls != !options.tls_key.empty()) {

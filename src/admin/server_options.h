@@ -51,8 +51,16 @@ struct ServerOptions {
   LogFormat log_format = LogFormat::kText;
   bool dispatch_skip_tls_verification = false;
   bool dispatch_follow_redirects = false;
+  bool dispatch_empty_override_clears = false;
+  std::vector<std::string> app_engine_targets;  // as dispatch::AppEngineTable has them
+  Duration app_engine_dispatch_deadline = absl::Minutes(10);
+  std::string tokens_issuer;  // empty: see IssuerUrl
+  Duration tokens_key_lifetime = absl::Hours(24 * 30);
   core::TaskLimits limits;
 };
+
+/// The `iss` of tokens: what is set, else the first address listened on, at `port`.
+[[nodiscard]] std::string IssuerUrl(const ServerOptions& options, std::uint16_t port);
 
 /// What only holds or fails when all options are known. Errors: INVALID_ARGUMENT.
 Status CheckOptions(const ServerOptions& options);

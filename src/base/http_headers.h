@@ -16,6 +16,9 @@ namespace sluice {
 
 /// The User-Agent every HTTP task is sent with; also part of the stored task.
 inline constexpr std::string_view kTaskUserAgent = "Google-Cloud-Tasks";
+/// That of an App Engine task; stands behind what the caller gave.
+inline constexpr std::string_view kAppEngineUserAgent =
+    "AppEngine-Google; (+http://code.google.com/appengine)";
 
 /// Header names compare without regard to ASCII case.
 [[nodiscard]] bool IsSameHeader(std::string_view a, std::string_view b);

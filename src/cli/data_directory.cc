@@ -7,6 +7,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr std::string_view kLockName = "LOCK";
+constexpr std::string_view kSigningKeysName = "signing-keys.json";
 
 /// Makes the folder and those above it, each durable in its parent.
 Status CreateDurably(env::FileSystem& files, const std::string& path) {
@@ -52,6 +53,9 @@ std::variant<DataDirectory, Failure> DataDirectory::Open(env::FileSystem& files,
 }
 
 std::string DataDirectory::log_dir() const { return env::JoinPath(path_, engine::kLogDirName); }
+std::string DataDirectory::signing_keys_path() const {
+  return env::JoinPath(path_, kSigningKeysName);
+}
 std::string DataDirectory::store_dir() const { return env::JoinPath(path_, engine::kStoreDirName); }
 
 }  // namespace sluice::cli

@@ -6,6 +6,7 @@
 //   LOCK     the lock; stays when the server has ended
 //   log/     the log (src/log)
 //   store/   RocksDB (src/store)
+//   signing-keys.json  the keys of tokens (src/dispatch/tokens), once one was needed
 //
 // Threading: one thread. Failure: see Open.
 
@@ -27,6 +28,7 @@ class DataDirectory {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string log_dir() const;
   [[nodiscard]] std::string store_dir() const;
+  [[nodiscard]] std::string signing_keys_path() const;
 
  private:
   DataDirectory(std::string path, std::unique_ptr<env::FileLock> lock)

@@ -43,6 +43,17 @@ dispatch::HttpClient::Options DispatchOptions(const admin::ServerOptions& option
   return dispatch;
 }
 
+dispatch::TargetOptions TargetOptions(const admin::ServerOptions& options) {
+  dispatch::TargetOptions targets;
+  StatusOr<dispatch::AppEngineTable> table =
+      dispatch::MakeAppEngineTable(options.app_engine_targets);
+  SLUICE_CHECK(table.ok(), "the option was checked when it was set");
+  targets.app_engine = *std::move(table);
+  targets.app_engine_deadline = options.app_engine_dispatch_deadline;
+  targets.empty_override_clears = options.dispatch_empty_override_clears;
+  return targets;
+}
+
 // Both versions' methods have the same names, and a fault rule means both.
 std::vector<std::string> MethodNames() {
   std::vector<std::string> names;
@@ -116,15 +127,39 @@ std::optional<Failure> Server::OpenData(engine::Engine::Dependencies* dependenci
   return std::nullopt;
 }
 
+std::optional<Failure> Server::OpenTokens() {
+  dispatch::KeyRing::Options keys;
+  keys.life_time = options_.tokens_key_lifetime;
+  if (data_.has_value()) {
+    keys.files = &files_;
+    keys.path = data_->signing_keys_path();
+  }
+  StatusOr<std::unique_ptr<dispatch::KeyRing>> ring = dispatch::KeyRing::Open(std::move(keys));
+  if (!ring.ok()) return Failure{DataExitCode(ring.status()), std::string(Message(ring.status()))};
+  issuer_ = std::make_unique<dispatch::TokenIssuer>(
+      dispatch::TokenIssuer::Dependencies{*std::move(ring), &system_clock_});
+  token_worker_ = std::make_unique<env::ThreadExecutor>();
+  // Tasks that are due at the start wait until the issuer's address is known.
+  token_worker_->Post([known = issuer_known_.get_future().share()] { known.wait(); });
+  return std::nullopt;
+}
+
+void Server::LetTokensGo() {
+  if (!std::exchange(is_issuer_known_, true)) issuer_known_.set_value();
+}
+
 std::optional<Failure> Server::OpenEngine() {
   engine::Engine::Dependencies dependencies;
   if (auto failure = OpenData(&dependencies)) return failure;
+  if (auto failure = OpenTokens()) return failure;
   if (options_.virtual_time) {
     virtual_clock_ = std::make_unique<env::VirtualClock>(start_time_);
     clock_ = virtual_clock_.get();
   }
   log_executor_ = std::make_unique<env::ThreadExecutor>();
-  dispatcher_ = std::make_unique<dispatch::TaskDispatcher>(DispatchOptions(options_));
+  dispatcher_ = std::make_unique<dispatch::TaskDispatcher>(
+      DispatchOptions(options_), TargetOptions(options_),
+      dispatch::DispatchTokens{issuer_.get(), token_worker_.get()});
   dependencies.clock = clock_;
   attempt_writer_ = std::make_unique<env::ThreadExecutor>();
   attempt_log_ =
@@ -189,7 +224,8 @@ std::optional<Failure> Server::OpenFront() {
   front::AddTasks(tasks_.get(), rest_.get());
   front::AddTasks(tasks_beta_.get(), rest_.get());
   front::AddLocations(locations_.get(), rest_.get());
-  routes_ = std::make_unique<HttpRoutes>(rest_.get(), api_.get());
+  issuer_api_ = std::make_unique<admin::IssuerApi>(issuer_.get(), worker_.get());
+  routes_ = std::make_unique<HttpRoutes>(rest_.get(), issuer_api_.get(), api_.get());
 
   front::net::ServerOptions net;
   net.listen.clear();
@@ -210,6 +246,8 @@ std::optional<Failure> Server::OpenFront() {
                    std::string(Message(started.status()))};
   }
   net_ = *std::move(started);
+  issuer_->SetIssuer(admin::IssuerUrl(options_, net_->port()));
+  LetTokensGo();
   net_->SetServing(true);
   api_->SetPhase(admin::HttpApi::Phase::kReady);
   return std::nullopt;
@@ -252,6 +290,7 @@ void Server::Stop() {
   if (dispatcher_ != nullptr) dispatcher_->Stop(absl::ZeroDuration());
   net_.reset();
   routes_.reset();
+  issuer_api_.reset();
   rest_.reset();
   locations_grpc_.reset();
   locations_.reset();
@@ -261,7 +300,11 @@ void Server::Stop() {
   tasks_.reset();
   api_.reset();
   engine_.reset();
+  // Attempts that still wait for a token are dropped by the stopped dispatcher.
+  if (token_worker_ != nullptr) LetTokensGo();
+  token_worker_.reset();
   dispatcher_.reset();
+  issuer_.reset();
   attempt_writer_.reset();  // writes the last lines
   attempt_log_.reset();
   log_executor_.reset();

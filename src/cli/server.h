@@ -9,6 +9,7 @@
 // Ownership: logger, clock and file system outlive it.
 // Failure: Start fails as a whole and leaves nothing behind but the data.
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include "cli/http_routes.h"
 #include "cli/settings.h"
 #include "dispatch/task_dispatcher.h"
+#include "dispatch/tokens/token_issuer.h"
 #include "engine/engine.h"
 #include "env/posix/file_system.h"
 #include "env/posix/thread_executor.h"
@@ -71,9 +73,11 @@ class Server {
          env::FileSystem& files);
 
   std::optional<Failure> OpenEngine();
+  std::optional<Failure> OpenTokens();
   std::optional<Failure> OpenData(engine::Engine::Dependencies* dependencies);
   std::optional<Failure> ApplyDeclaredQueues(const admin::Config& config);
   std::optional<Failure> OpenFront();
+  void LetTokensGo();
   admin::MetricsInput Figures() const;
 
   const admin::ServerOptions options_;
@@ -92,7 +96,11 @@ class Server {
   env::Clock* clock_;                                 // of the engine and the front
   std::unique_ptr<env::ThreadExecutor> log_executor_;
   std::unique_ptr<env::ThreadExecutor> attempt_writer_;
+  std::unique_ptr<dispatch::TokenIssuer> issuer_;
+  std::promise<void> issuer_known_;
+  bool is_issuer_known_ = false;
   std::unique_ptr<dispatch::TaskDispatcher> dispatcher_;
+  std::unique_ptr<env::ThreadExecutor> token_worker_;
   std::unique_ptr<admin::AttemptLog> attempt_log_;
   std::unique_ptr<engine::Engine> engine_;
   env::VirtualClock::Registration clock_registration_;
@@ -107,6 +115,7 @@ class Server {
   std::unique_ptr<front::TasksServiceV2Beta3> tasks_beta_;
   std::unique_ptr<front::net::GrpcService> tasks_beta_grpc_;
   std::unique_ptr<front::RestApi> rest_;
+  std::unique_ptr<admin::IssuerApi> issuer_api_;
   std::unique_ptr<HttpRoutes> routes_;
   std::unique_ptr<front::net::GrpcService> tasks_grpc_;
   std::unique_ptr<front::net::Server> net_;

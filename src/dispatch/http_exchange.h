@@ -20,11 +20,12 @@ namespace sluice::dispatch {
 /// What to send. `headers` is empty when the exchange is asked.
 struct HttpRequestParts {
   core::HttpMethod method = core::HttpMethod::kPost;
-  std::string url;        // as it goes on the wire (url.h)
-  HeaderLines& headers;   // without Host, Content-Length and other framing
-  std::string_view body;  // left out unless the method is POST, PUT or PATCH; lives as long as
-                          // the exchange
-  Duration deadline;      // for everything from the name look-up on; real time
+  std::string url;           // as it goes on the wire (url.h)
+  HeaderLines& headers;      // without Host, Content-Length and other framing
+  std::string_view body;     // left out unless the method is POST, PUT or PATCH; lives as long as
+                             // the exchange
+  Duration deadline;         // for everything from the name look-up on; real time
+  bool may_redirect = true;  // false: a redirect is an answer, whatever the client follows
 };
 
 struct HttpResult {
@@ -34,7 +35,8 @@ struct HttpResult {
     kConnectionFailed,  // no connection, or it broke, or the request cannot be sent
   };
   Kind kind = Kind::kConnectionFailed;
-  std::int32_t http_status = 0;  // for kResponse
+  std::int32_t http_status = 0;                 // for kResponse
+  Duration retry_after = absl::ZeroDuration();  // what the response asks for; zero: nothing
   /// For people, when something went wrong: printable ASCII, at most
   /// kMessageBytesMax. Empty for a response.
   std::string message;

@@ -50,6 +50,13 @@ std::int32_t StatusOf(CURL* easy) {
   return static_cast<std::int32_t>(status);
 }
 
+/// As seconds or as a date; libcurl reads both.
+Duration RetryAfterOf(CURL* easy) {
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+  return absl::Seconds(std::max<curl_off_t>(seconds, 0));
+}
+
 CURL* NewEasy() {
   CURL* const easy = curl_easy_init();
   SLUICE_CHECK(easy != nullptr, "cannot create a libcurl easy handle");
@@ -107,6 +114,7 @@ bool HttpTransfer::Begin(std::unique_ptr<HttpExchange> exchange) {
   headers_.Clear();
   parts_.url.clear();
   parts_.body = {};
+  parts_.may_redirect = true;
   const Status status = exchange_->Describe(&parts_);
   if (!status.ok()) {
     SetFailure(Message(status));
@@ -114,7 +122,7 @@ bool HttpTransfer::Begin(std::unique_ptr<HttpExchange> exchange) {
   }
   time_left_ = parts_.deadline;
   time_used_ = absl::ZeroDuration();
-  redirects_left_ = std::min(options_.redirects_max, kRedirectsMax);
+  redirects_left_ = parts_.may_redirect ? std::min(options_.redirects_max, kRedirectsMax) : 0;
   Send();
   return true;
 }
@@ -246,6 +254,7 @@ void HttpTransfer::SetResult(CURLcode code) {
   if ((code == CURLE_OK || is_head_complete_) && status != 0) {
     result_.kind = HttpResult::Kind::kResponse;
     result_.http_status = status;
+    result_.retry_after = RetryAfterOf(easy_);
     return;
   }
   const std::string origin = Origin(parts_.url);

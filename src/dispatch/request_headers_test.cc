@@ -27,14 +27,25 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct Case {
   std::vector<core::Header> stored;
   core::TaskProgress progress;
+  bool is_app_engine = false;
+  std::vector<core::Header> overrides = {};
 };
 
-Headers HeadersOf(const Case& sent) {
+core::StartAttempt AttemptOf(const Case& sent) {
   auto body = std::make_shared<core::TaskBody>();
   body->task_id = "my-task";
   body->request.headers = sent.stored;
+  if (sent.is_app_engine) body->request.app_engine.emplace();
+  core::QueueTargets::Settings targets;
+  targets.http.headers = sent.overrides;
+  return {.queue = kQueue,
+          .task = {std::move(body), sent.progress},
+          .targets = core::QueueTargets(std::move(targets))};
+}
+
+Headers HeadersOf(const Case& sent) {
   HeaderLines lines;
-  const Status status = AddAttemptHeaders(kQueue, {body, sent.progress}, &lines);
+  const Status status = AddAttemptHeaders(AttemptOf(sent), &lines);
   EXPECT_TRUE(status.ok()) << Message(status);
   Headers headers;
   for (std::size_t i = 0; i < lines.count(); ++i)
@@ -125,11 +136,64 @@ TEST(RequestHeaders, StoredServiceHeadersAreReplacedOrDropped) {
 }
 
 TEST(RequestHeaders, AStoredHeaderThatMayNotBeSentFailsTheAttempt) {
-  auto body = std::make_shared<core::TaskBody>();
-  body->request.headers = {{"X-A", "1\r\nX-CloudTasks-TaskName: forged"}};
   HeaderLines lines;
-  const Status status = AddAttemptHeaders(kQueue, {body, ProgressAtAttempt(1)}, &lines);
+  const Status status =
+      AddAttemptHeaders(AttemptOf({.stored = {{"X-A", "1\r\nX-CloudTasks-TaskName: forged"}},
+                                   .progress = ProgressAtAttempt(1)}),
+                        &lines);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(RequestHeaders, AQueuesHeaderReplacesTheTasksOrIsAdded) {  // [110]
+  const Headers headers = HeadersOf({.stored = {{"X-Kept", "1"}, {"x-replaced", "2"}},
+                                     .progress = ProgressAtAttempt(1),
+                                     .overrides = {{"X-Replaced", "3"},
+                                                   {"X-Added", "4"},
+                                                   {"User-Agent", "forged"},
+                                                   {"X-CloudTasks-TaskName", "forged"}}});
+  const Headers callers(headers.begin(), headers.begin() + 3);
+  EXPECT_EQ(callers, (Headers{{"X-Kept", "1"}, {"x-replaced", "3"}, {"X-Added", "4"}}));
+  for (const auto& [name, value] : headers) EXPECT_NE(value, "forged") << name;
+}
+
+core::TaskProgress AppEngineProgress(std::int32_t number, std::int32_t responses,
+                                     std::int32_t previous) {
+  core::TaskProgress progress = ProgressAtAttempt(number);
+  progress.response_count = responses;
+  progress.previous_response = previous;
+  return progress;
+}
+
+TEST(RequestHeaders, AnAppEngineTaskHasItsOwnFamilyOfHeaders) {  // [82]
+  const std::vector<core::Header> stored = {{"Content-Length", "4"},
+                                            {"Content-Type", "text/plain"},
+                                            {"User-Agent", "mine AppEngine-Google; (x)"}};
+  EXPECT_EQ(HeadersOf({.stored = stored,
+                       .progress = AppEngineProgress(1, 0, 0),
+                       .is_app_engine = true,
+                       .overrides = {{"X-Added", "not for App Engine"}}}),
+            (Headers{{"Content-Type", "text/plain"},
+                     {"User-Agent", "mine AppEngine-Google; (x)"},
+                     {"X-AppEngine-QueueName", "my-queue"},
+                     {"X-AppEngine-TaskName", "my-task"},
+                     {"X-AppEngine-TaskRetryCount", "0"},
+                     {"X-AppEngine-TaskExecutionCount", "0"},
+                     {"X-AppEngine-TaskETA", "1700000000.000042"}}));
+}
+
+TEST(RequestHeaders, AppEngineCountsEveryResponseAndNamesTheReason) {  // [82] [84]
+  const Headers failed =
+      HeadersOf({.progress = AppEngineProgress(4, 3, 503), .is_app_engine = true});
+  const Headers told(failed.end() - 5, failed.end());
+  EXPECT_EQ(told, (Headers{{"X-AppEngine-TaskRetryCount", "3"},
+                           {"X-AppEngine-TaskExecutionCount", "3"},
+                           {"X-AppEngine-TaskETA", "1700000000.000042"},
+                           {"X-AppEngine-TaskPreviousResponse", "503"},
+                           {"X-AppEngine-TaskRetryReason", "App Error"}}));
+  const Headers silent = HeadersOf({.progress = AppEngineProgress(2, 0, 0), .is_app_engine = true});
+  const Headers reason(silent.end() - 2, silent.end());
+  EXPECT_EQ(reason, (Headers{{"X-AppEngine-TaskPreviousResponse", "0"},
+                             {"X-AppEngine-TaskRetryReason", "Instance Unavailable"}}));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sends the attempts of HTTP tasks and says how each ended. It decides nothing:
+// Sends the attempts of tasks and says how each ended. It decides nothing:
 // when an attempt is due, whether an outcome is a success and when to try again
 // are the core's.
 //
@@ -11,6 +11,9 @@
 // failure on record that the target never caused.
 //
 // Deadlines run in real time, also when the server's clock is virtual.
+//
+// An attempt with a token first waits for it on the token worker, since signing takes
+// longer than everything else here; the caller and the attempts without one do not.
 //
 // Threading: every method from any thread. `finished` runs on the dispatcher's
 // own thread, never within Start. Ownership: an attempt's body is held until its
@@ -23,13 +26,25 @@
 #include "core/tasks/machine.h"
 #include "dispatch/http_client.h"
 #include "dispatch/metrics.h"
+#include "dispatch/target.h"
+#include "dispatch/token_source.h"
 #include "engine/engine.h"
+#include "env/executor.h"
 
 namespace sluice::dispatch {
 
+/// Where attempts get their tokens, and where they wait for them.
+struct DispatchTokens {
+  TokenSource* source = nullptr;
+  env::Executor* worker = nullptr;  // one job after the other
+};
+
 class TaskDispatcher final : public engine::Dispatcher {
  public:
-  explicit TaskDispatcher(const HttpClient::Options& options);
+  /// Without a source of tokens attempts that need one fail. What `tokens` names outlives
+  /// this, but the worker's jobs have run before.
+  explicit TaskDispatcher(const HttpClient::Options& options, TargetOptions targets = {},
+                          DispatchTokens tokens = {});
   /// As Stop without grace.
   ~TaskDispatcher() override;
 
@@ -45,6 +60,8 @@ class TaskDispatcher final : public engine::Dispatcher {
  private:
   class Attempt;
 
+  const TargetOptions targets_;
+  const DispatchTokens tokens_;
   DispatchCounters counters_;
   HttpClient client_;  // last: its thread uses what is above
 };

@@ -40,7 +40,9 @@ class TaskDispatcherTest : public testing::Test {
   }
 
   TaskDispatcher& dispatcher() {
-    if (dispatcher_ == nullptr) dispatcher_ = std::make_unique<TaskDispatcher>(options_);
+    if (dispatcher_ == nullptr) {
+      dispatcher_ = std::make_unique<TaskDispatcher>(options_, targets_options_, tokens_);
+    }
     return *dispatcher_;
   }
 
@@ -49,6 +51,7 @@ class TaskDispatcherTest : public testing::Test {
     attempt.queue = {{"project", "location"}, "my-queue"};
     attempt.task.body = std::make_shared<core::TaskBody>(body_);
     attempt.task.progress = progress_;
+    attempt.targets = core::QueueTargets(queue_targets_);
     dispatcher().Start(std::move(attempt), [this](core::AttemptOutcome outcome) {
       {
         const std::lock_guard lock(mutex_);
@@ -94,6 +97,9 @@ class TaskDispatcherTest : public testing::Test {
   }
 
   HttpClient::Options options_;
+  TargetOptions targets_options_;
+  DispatchTokens tokens_;
+  core::QueueTargets::Settings queue_targets_;
   std::unique_ptr<HttpTarget> target_;
   core::TaskBody body_;
   core::TaskProgress progress_;
@@ -289,6 +295,165 @@ TEST_F(TaskDispatcherTest, AnOutcomeMayStartTheNextAttempt) {
   Wait(1);
   EXPECT_EQ(target_->request_count(), static_cast<std::size_t>(kChain));
   EXPECT_EQ(target_->connection_count(), 1u);
+}
+
+// Says which URL it was asked for.
+class EchoTokens final : public TokenSource {
+ public:
+  StatusOr<std::string> Bearer(const core::Token& token, std::string_view url) override {
+    if (is_broken) return Internal("no key");
+    const auto* oidc = std::get_if<core::OidcToken>(&token);
+    return fmt::format("{}|{}", oidc != nullptr ? oidc->service_account_email : "access", url);
+  }
+  bool is_broken = false;
+};
+
+class DispatcherTokensTest : public TaskDispatcherTest {
+ protected:
+  DispatcherTokensTest() {
+    tokens_ = {&source_, &worker_};
+    body_.request.headers = {{"authorization", "the user's"}};
+  }
+  std::vector<std::string> Authorizations() {
+    std::vector<std::string> values;
+    const ReceivedRequest request = target_->requests().at(0);
+    for (const auto& [name, value] : request.headers) {
+      if (name == "Authorization" || name == "authorization") values.push_back(value);
+    }
+    return values;
+  }
+
+  EchoTokens source_;
+  env::InlineExecutor worker_;
+};
+
+TEST_F(DispatcherTokensTest, ATokenReplacesTheUsersAuthorization) {  // [114]
+  body_.request.token = core::OidcToken{"a@b", ""};
+  EXPECT_EQ(Run().http_status, 200);
+  EXPECT_EQ(Authorizations(), std::vector{fmt::format("Bearer a@b|{}", body_.request.url)});
+}
+
+TEST_F(DispatcherTokensTest, WithoutATokenTheUsersAuthorizationPasses) {  // [114]
+  EXPECT_EQ(Run().http_status, 200);
+  EXPECT_EQ(Authorizations(), std::vector<std::string>{"the user's"});
+}
+
+TEST_F(DispatcherTokensTest, TheQueuesTokenWinsForTheUrlThatIsCalled) {  // [111] [113]
+  body_.request.token = core::OAuthToken{"c@d", ""};
+  queue_targets_.http.token = core::OidcToken{"a@b", "aud"};
+  queue_targets_.http.uri.query = "q=2";
+  EXPECT_EQ(Run().http_status, 200);
+  EXPECT_EQ(Authorizations(), std::vector{fmt::format("Bearer a@b|{}?q=2", body_.request.url)});
+}
+
+TEST_F(DispatcherTokensTest, ATokenThatCannotBeMadeFailsTheAttempt) {
+  source_.is_broken = true;
+  body_.request.token = core::OidcToken{"a@b", ""};
+  const core::AttemptOutcome outcome = Run();
+  EXPECT_EQ(outcome.kind, Kind::kConnectionFailed);
+  EXPECT_THAT(outcome.message, HasSubstr("no key"));
+  EXPECT_TRUE(target_->requests().empty()) << "nothing is sent without its token";
+}
+
+TEST_F(TaskDispatcherTest, WithoutAnIssuerAnAttemptWithATokenFails) {
+  body_.request.token = core::OidcToken{"a@b", ""};
+  EXPECT_EQ(Run().kind, Kind::kConnectionFailed);
+  EXPECT_TRUE(target_->requests().empty());
+}
+
+TEST_F(TaskDispatcherTest, TheQueuesTargetIsUsedWhereTheAttemptGoes) {  // [108] [109]
+  queue_targets_.http.uri.port = target_->port();
+  queue_targets_.http.uri.host = "127.0.0.1";
+  queue_targets_.http.uri.path = "/y";
+  body_.request.url = "http://no.such.host.invalid:1/x?k=1";
+  EXPECT_EQ(Run().http_status, 200);
+  EXPECT_EQ(target_->requests().at(0).target, "/y?k=1");
+  queue_targets_ = {};
+  EXPECT_EQ(Run().kind, Kind::kConnectionFailed) << "without it the task's own URL counts again";
+}
+
+TEST_F(TaskDispatcherTest, AMethodWithoutABodyDropsTheTasksBody) {  // [110]
+  body_.request.body = "body";
+  for (const auto method :
+       {core::HttpMethod::kGet, core::HttpMethod::kDelete, core::HttpMethod::kOptions}) {
+    queue_targets_.http.method = method;
+    EXPECT_EQ(Run().http_status, 200);
+  }
+  ASSERT_EQ(target_->requests().size(), 3u);
+  EXPECT_EQ(target_->requests()[0].method, "GET");
+  EXPECT_EQ(target_->requests()[1].method, "DELETE");
+  EXPECT_EQ(target_->requests()[2].method, "OPTIONS");
+  for (const auto& request : target_->requests()) EXPECT_EQ(request.body, "");
+}
+
+class DispatcherAppEngineTest : public TaskDispatcherTest {
+ protected:
+  DispatcherAppEngineTest() {
+    body_.request.app_engine.emplace();
+    body_.request.url = "/work?a=b";
+    EXPECT_TRUE(targets_options_.app_engine.Add("default=" + target_->Url("/base")).ok());
+  }
+};
+
+TEST_F(DispatcherAppEngineTest, ATaskGoesToTheUrlOfItsServiceWithItsHeaders) {  // [67] [82]
+  body_.request.headers = {{"User-Agent", "AppEngine-Google; (x)"}};
+  body_.request.token = core::OidcToken{"never", "for App Engine"};
+  EXPECT_EQ(Run().http_status, 200);
+  EXPECT_EQ(target_->requests().at(0).head, fmt::format("POST /base/work?a=b HTTP/1.1\r\n"
+                                                        "Host: 127.0.0.1:{}\r\n"
+                                                        "User-Agent: AppEngine-Google; (x)\r\n"
+                                                        "X-AppEngine-QueueName: my-queue\r\n"
+                                                        "X-AppEngine-TaskName: my-task\r\n"
+                                                        "X-AppEngine-TaskRetryCount: 0\r\n"
+                                                        "X-AppEngine-TaskExecutionCount: 0\r\n"
+                                                        "X-AppEngine-TaskETA: 1700000000.000042\r\n"
+                                                        "Content-Length: 0\r\n\r\n",
+                                                        target_->port()));
+}
+
+TEST_F(DispatcherAppEngineTest, TheQueuesRoutingWinsAsAWhole) {  // [112]
+  const std::unique_ptr<HttpTarget> other = HttpTarget::Start();
+  dispatcher_.reset();
+  ASSERT_TRUE(targets_options_.app_engine.Add("s=" + other->Url("")).ok());
+  body_.request.app_engine = core::AppEngineRouting{.service = "unknown", .version = "v"};
+  queue_targets_.app_engine = {.service = "s"};
+  queue_targets_.http.uri.path = "/not-for-app-engine";
+  EXPECT_EQ(Run().http_status, 200);
+  EXPECT_TRUE(target_->requests().empty());
+  ASSERT_EQ(other->requests().size(), 1u);
+  EXPECT_EQ(other->requests()[0].target, "/work?a=b");
+}
+
+TEST_F(DispatcherAppEngineTest, AServiceWithoutAnAddressFailsTheAttemptByName) {
+  body_.request.app_engine = core::AppEngineRouting{.service = "lost"};
+  const core::AttemptOutcome outcome = Run();
+  EXPECT_EQ(outcome.kind, Kind::kConnectionFailed);
+  EXPECT_THAT(outcome.message, HasSubstr("\"lost\": set app_engine.targets"));
+}
+
+TEST_F(DispatcherAppEngineTest, ARedirectIsNeverFollowed) {  // [90]
+  options_.transfer.redirects_max = kRedirectsMax;
+  target_->Script({{.status = 302, .headers = {{"Location", target_->Url("/else")}}}});
+  EXPECT_EQ(Run().http_status, 302);
+  EXPECT_EQ(target_->requests().size(), 1u);
+}
+
+TEST_F(DispatcherAppEngineTest, ATaskWithoutADeadlineHasTheServers) {
+  targets_options_.app_engine_deadline = kShortDeadline;
+  body_.dispatch_deadline = absl::ZeroDuration();
+  target_->Script({{.form = HttpAnswer::Form::kHang}});
+  EXPECT_EQ(Run().kind, Kind::kTimedOut);
+}
+
+TEST_F(TaskDispatcherTest, RetryAfterIsReportedAsSecondsAndAsADate) {  // [106]
+  target_->Script({{.status = 429, .headers = {{"Retry-After", "30"}}}});
+  EXPECT_EQ(Run().retry_after, absl::Seconds(30));
+  target_->Script({{.status = 503, .headers = {{"Retry-After", "Fri, 31 Dec 2100 23:59:59 GMT"}}}});
+  EXPECT_GT(Run().retry_after, absl::Hours(24 * 365));
+  target_->Script({{.status = 503, .headers = {{"Retry-After", "soon"}}}});
+  EXPECT_EQ(Run().retry_after, absl::ZeroDuration());
+  target_->Script({{.status = 503}});
+  EXPECT_EQ(Run().retry_after, absl::ZeroDuration()) << "nothing is kept from the answer before";
 }
 
 }  // namespace

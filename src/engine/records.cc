@@ -6,11 +6,19 @@
 #include <utility>
 
 #include "base/codec.h"
+#include "engine/target_records.h"
 
 namespace sluice::engine {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+
+// Flags of a task body.
+constexpr std::uint8_t kIsGeneratedId = 1;
+constexpr std::uint8_t kHasRetry = 2;
+constexpr std::uint8_t kIsAppEngine = 4;
+constexpr std::uint8_t kHasToken = 8;
+constexpr std::uint8_t kFlagsMax = 15;
 
 // Floors that stand for "nothing known" are infinite times in the core; the
 // codec saturates them to the ends of the microsecond range and back.
@@ -146,6 +154,7 @@ std::string EncodeQueue(const core::Queue& q) {
   w.Varint(q.purged_through);
   w.Bytes(q.policy.bytes);
   w.Varint(q.policy.revision);
+  PutTargets(w, q.config.targets);
   return out;
 }
 
@@ -169,6 +178,7 @@ StatusOr<core::Queue> DecodeQueue(std::string_view value) {
   q.purged_through = r.Varint();
   q.policy.bytes = r.Bytes();
   q.policy.revision = r.Varint();
+  SLUICE_ASSIGN_OR_RETURN(q.config.targets, GetTargets(r));
   SLUICE_RETURN_IF_ERROR(CheckDone(r, "queue"));
   if (state < 1 || state > 3) return DataLoss("queue record has state {}", state);
   q.state = static_cast<core::QueueState>(state);
@@ -179,7 +189,10 @@ std::string EncodeBody(const core::TaskBody& b) {
   std::string out = Begin();
   out.reserve(b.request.body.size() + b.request.url.size() + b.task_id.size() + 96);
   ByteWriter w(&out);
-  w.U8(static_cast<std::uint8_t>((b.is_generated_id ? 1 : 0) | (b.retry ? 2 : 0)));
+  const bool has_token = !std::holds_alternative<std::monostate>(b.request.token);
+  w.U8(static_cast<std::uint8_t>(
+      (b.is_generated_id ? kIsGeneratedId : 0) | (b.retry ? kHasRetry : 0) |
+      (b.request.app_engine ? kIsAppEngine : 0) | (has_token ? kHasToken : 0)));
   w.Bytes(b.task_id);
   PutTime(w, b.create_time);
   PutTime(w, b.schedule_time);
@@ -193,6 +206,8 @@ std::string EncodeBody(const core::TaskBody& b) {
     w.Bytes(header.value);
   }
   w.Bytes(b.request.body);
+  if (b.request.app_engine) PutRouting(w, *b.request.app_engine);
+  if (has_token) PutToken(w, b.request.token);
   return out;
 }
 
@@ -202,12 +217,12 @@ StatusOr<core::TaskBody> DecodeBody(core::Sequence sequence, std::string_view va
   core::TaskBody b;
   b.sequence = sequence;
   const std::uint8_t flags = r.U8();
-  b.is_generated_id = (flags & 1) != 0;
+  b.is_generated_id = (flags & kIsGeneratedId) != 0;
   b.task_id = r.Bytes();
   b.create_time = GetTime(r);
   b.schedule_time = GetTime(r);
   b.dispatch_deadline = GetDuration(r);
-  if ((flags & 2) != 0) b.retry = GetRetry(r);
+  if ((flags & kHasRetry) != 0) b.retry = GetRetry(r);
   const std::uint8_t method = r.U8();
   b.request.url = r.Bytes();
   const std::uint64_t header_count = r.Varint();
@@ -218,8 +233,12 @@ StatusOr<core::TaskBody> DecodeBody(core::Sequence sequence, std::string_view va
     b.request.headers.push_back(std::move(header));
   }
   b.request.body = r.Bytes();
+  if ((flags & kIsAppEngine) != 0) b.request.app_engine = GetRouting(r);
+  if ((flags & kHasToken) != 0) {
+    SLUICE_ASSIGN_OR_RETURN(b.request.token, GetToken(r));
+  }
   SLUICE_RETURN_IF_ERROR(CheckDone(r, "task body"));
-  if (flags > 3 || method < 1 || method > 7) {
+  if (flags > kFlagsMax || method < 1 || method > 7) {
     return DataLoss("task body record has flags {} and method {}", flags, method);
   }
   b.request.method = static_cast<core::HttpMethod>(method);

@@ -29,6 +29,14 @@ core::Queue SomeQueue() {
   q.purge_time = kTime;
   q.purged_through = 12;
   q.policy = {"any bytes", 3};
+  core::QueueTargets::Settings targets;
+  targets.http.uri = {
+      core::UriScheme::kHttp, "b.example", 8080, "/y", "", core::UriEnforceMode::kIfNotExists};
+  targets.http.method = core::HttpMethod::kGet;
+  targets.http.headers = {{"X-A", "1"}, {"x-b", ""}};
+  targets.http.token = core::OidcToken{"a@b", "aud"};
+  targets.app_engine = {"s", "v", "i", "i.v.s.p.l.r.appspot.com"};
+  q.config.targets = core::QueueTargets(std::move(targets));
   return q;
 }
 
@@ -40,6 +48,8 @@ core::TaskBody SomeBody() {
   b.schedule_time = kTime + absl::Hours(1);
   b.dispatch_deadline = absl::Seconds(15);
   b.request = {core::HttpMethod::kPut, "http://a/%20", {{"X-A", "1"}, {"x-b", ""}}, "body\0x"};
+  b.request.app_engine = core::AppEngineRouting{"s", "v", "i", "h"};
+  b.request.token = core::OAuthToken{"a@b", "scope"};
   b.retry = SomeRetry();
   return b;
 }

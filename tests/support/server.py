@@ -121,7 +121,10 @@ class Target:
                 finally:
                     with target._lock:
                         target.open_now -= 1
+                status, headers = status if isinstance(status, tuple) else (status, {})
                 self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 

@@ -28,7 +28,7 @@ Time DispatchDue(const QueueRuntime& queue) {
   }
   const ScheduleKey front = queue.window.front();
   if (queue.cold_front == front.sequence) return absl::InfiniteFuture();
-  return std::max(front.time, queue.bucket.NextTokenTime());
+  return std::max({front.time, queue.bucket.NextTokenTime(), queue.throttle.paused_until()});
 }
 
 /// When the queue needs something other than a dispatch.
@@ -105,6 +105,13 @@ void TakeTurns(MachineState& state, Time now) {
 }
 
 }  // namespace
+
+void ApplyPace(QueueRuntime& queue, Time now) {
+  const RateLimits& rate = queue.queue.config.rate;
+  // A slowed queue gets no burst: it would send what it saved up at once.
+  queue.bucket.Configure(queue.throttle.RateFor(rate.max_dispatches_per_second),
+                         queue.throttle.is_slow() ? 1 : rate.max_burst_size, now);
+}
 
 void Replan(MachineState& state, QueueRuntime& queue) {
   Time due = UpkeepDue(queue);

@@ -17,6 +17,10 @@ namespace sluice::core {
 /// Must follow every change of a queue that may alter what it waits for.
 void Replan(MachineState& state, QueueRuntime& queue);
 
+/// Gives the queue's bucket the pace of its settings and its throttle. After a change
+/// of either; Replan follows.
+void ApplyPace(QueueRuntime& queue, Time now);
+
 /// See TaskMachine::Advance.
 void Advance(MachineState& state, Time now);
 [[nodiscard]] Time NextDeadline(const MachineState& state);

@@ -26,6 +26,7 @@ struct StartAttempt {
   QueueName queue;
   Task task;  // progress as of this attempt's start (dispatch_count includes it)
   double log_sampling_ratio = 0;  // of the queue: the share of attempts to be logged
+  QueueTargets targets;           // of the queue, as they are when the attempt starts
 };
 
 /// Read the next entries of a queue's schedule, in order, from `after`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tasks/explain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/tasks/lifecycle.h"
@@ -15,8 +16,11 @@ using Reason = Wait::Reason;
 /// What holds back a task of a running queue whose time has come.
 void ExplainDue(const MachineState& state, const QueueRuntime& queue, ScheduleKey key, Time now,
                 std::vector<Wait>* waits) {
-  if (const Time token = queue.bucket.NextTokenTime(); token > now) {
-    waits->push_back({Reason::kRate, token});
+  const Throttle& throttle = queue.throttle;
+  const Time pace = std::max(queue.bucket.NextTokenTime(), throttle.paused_until());
+  if (pace > now) {
+    const bool is_throttled = throttle.is_slow() || throttle.paused_until() > now;
+    waits->push_back({is_throttled ? Reason::kThrottled : Reason::kRate, pace});
   }
   if (queue.open_attempts >= queue.queue.config.rate.max_concurrent_dispatches) {
     waits->push_back({Reason::kConcurrency, std::nullopt});

@@ -76,7 +76,8 @@ Task StartFlight(MachineState& state, QueueRuntime& queue, const Task& task, boo
       StartAttempt{.id = flight.latest,
                    .queue = queue.queue.name,
                    .task = flight.task,
-                   .log_sampling_ratio = queue.queue.config.log_sampling_ratio});
+                   .log_sampling_ratio = queue.queue.config.log_sampling_ratio,
+                   .targets = queue.queue.config.targets});
   Task started = flight.task;
   SaveCounters(state, queue);
   return started;

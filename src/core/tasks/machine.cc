@@ -217,7 +217,8 @@ StatusOr<QueueStats> TaskMachine::Stats(const QueueName& name, Time now) const {
                    .in_flight = queue->open_attempts,
                    .tokens = queue->bucket.TokensAt(now),
                    .executed_last_minute = queue->executed.Count(now),
-                   .effective_rate = queue->queue.config.rate.max_dispatches_per_second};
+                   .effective_rate =
+                       queue->throttle.RateFor(queue->queue.config.rate.max_dispatches_per_second)};
   if (const DeadLetterIndex::Letters* letters =
           impl_->state.dead_letters.Find(queue->incarnation())) {
     stats.dead_letter_count = letters->heads.size();

@@ -53,6 +53,7 @@ struct TaskLimits {
   std::size_t dead_letters_max = 10'000;  // zero: none is kept
   std::size_t dead_letter_bytes_max = 256u << 20;
   Duration dead_letter_ttl = absl::Hours(24 * 14);
+  bool throttles = true;  // overloaded targets slow their queue down (spec 4.7)
 };
 
 /// Changes to a queue's settings. Unset members stay as they are; the front has
@@ -72,13 +73,14 @@ struct QueuePatch {
   std::optional<double> log_sampling_ratio;
   std::optional<Duration> task_ttl;
   std::optional<Duration> tombstone_ttl;
+  std::shared_ptr<const TargetPatch> targets;  // null: as they are
 };
 
 /// A task to be created; the front has validated and completed the request.
 struct NewTask {
-  std::string task_id;                // empty: generate one
-  std::optional<Time> schedule_time;  // unset or past: now
-  Duration dispatch_deadline = absl::Minutes(10);
+  std::string task_id;                             // empty: generate one
+  std::optional<Time> schedule_time;               // unset or past: now
+  Duration dispatch_deadline = absl::Minutes(10);  // zero: as in TaskBody
   HttpRequest request;
   std::optional<RetryConfig> retry;
 };
@@ -93,6 +95,8 @@ struct AttemptOutcome {
   Kind kind = Kind::kResponse;
   std::int32_t http_status = 0;  // for kResponse
   std::string message;           // for people; bounded by the caller
+  /// What the response asked for with Retry-After; zero: nothing.
+  Duration retry_after = absl::ZeroDuration();
 };
 
 /// What a task is waiting for; several at once are possible.
@@ -103,6 +107,7 @@ struct Wait {
     kQueuePaused,
     kQueueDisabled,
     kRate,            // no token; `until` is when the next one is due
+    kThrottled,       // the target asked for less (throttle.h); `until`
     kConcurrency,     // the queue has as many attempts in flight as it may
     kServerCapacity,  // in_flight_max or in_flight_bytes_max
     kInFlight,        // an attempt is being made

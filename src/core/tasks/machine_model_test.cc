@@ -268,6 +268,7 @@ class History {
         break;
       default:
         outcome.http_status = std::vector{302, 404, 429, 500, 503}[Index(5)];
+        if (Pick(4) == 0) outcome.retry_after = absl::Seconds(Index(20));
         break;
     }
     Finish(attempt, outcome);

@@ -19,6 +19,7 @@
 
 #include "base/names.h"
 #include "base/time.h"
+#include "core/tasks/target.h"
 
 namespace sluice::core {
 
@@ -57,6 +58,7 @@ struct QueueConfig {
   double log_sampling_ratio = 0;
   Duration task_ttl = kTaskTtlDefault;            // from creation to expiry
   Duration tombstone_ttl = kTombstoneTtlDefault;  // how long a used name stays reserved
+  QueueTargets targets;                           // shared with the attempts under way
   friend bool operator==(const QueueConfig&, const QueueConfig&) = default;
 };
 
@@ -83,29 +85,16 @@ struct Queue {
 /// one life of the queue's name to the next.
 [[nodiscard]] std::string PolicyEtag(const Queue& queue);
 
-enum class HttpMethod : std::uint8_t {
-  kPost = 1,
-  kGet = 2,
-  kHead = 3,
-  kPut = 4,
-  kDelete = 5,
-  kPatch = 6,
-  kOptions = 7,
-};
-
-struct Header {
-  std::string name;  // case kept as given
-  std::string value;
-  friend bool operator==(const Header&, const Header&) = default;
-};
-
-/// An HTTP target as stored at creation (spec 3.1): User-Agent materialised,
-/// service-owned headers removed (spec 4.3).
+/// What a task asks to be sent, as stored at creation (spec 3.1): User-Agent
+/// materialised, service-owned headers removed (spec 4.3).
 struct HttpRequest {
   HttpMethod method = HttpMethod::kPost;
-  std::string url;
+  std::string url;              // of an App Engine task: the relative URI
   std::vector<Header> headers;  // in name order
   std::string body;
+  /// Set: the target is an App Engine application.
+  std::optional<AppEngineRouting> app_engine = std::nullopt;
+  Token token = {};  // not for App Engine
   friend bool operator==(const HttpRequest&, const HttpRequest&) = default;
 };
 
@@ -115,6 +104,7 @@ struct TaskBody {
   std::string task_id;  // last segment of the name
   Time create_time;     // exact; shown truncated to seconds
   Time schedule_time;   // of the first attempt
+  /// Zero: the service's own, for App Engine (spec 3.4).
   Duration dispatch_deadline = absl::Minutes(10);
   HttpRequest request;
   std::optional<RetryConfig> retry;  // replaces the queue's (spec 2.3)
@@ -160,7 +150,8 @@ struct TaskProgress {
   std::optional<Time> first_dispatch_time;
   std::optional<Attempt> last_attempt;
   /// HTTP status told to the next attempt as the previous response (spec 4.2):
-  /// the real one, or 504 after a time-out, 503 after a failed connection.
+  /// the real one, or 504 after a time-out, 503 after a failed connection. Zero when
+  /// an App Engine target did not answer.
   std::int32_t previous_response = 0;
   /// Failed attempts whose outcome is known, oldest first. Empty when dead letters are off.
   std::vector<PastAttempt> past;

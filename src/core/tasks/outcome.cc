@@ -8,6 +8,7 @@
 #include "core/tasks/dispatch.h"
 #include "core/tasks/lifecycle.h"
 #include "core/tasks/retry.h"
+#include "core/tasks/throttle.h"
 
 namespace sluice::core {
 
@@ -77,7 +78,7 @@ void Remember(const OpenAttempt& failed, const AttemptOutcome& outcome, Time now
 }
 
 /// `is_latest`: the attempt is the one that last_attempt shows.
-void RecordFailure(const AttemptOutcome& outcome, bool is_latest, Time now,
+void RecordFailure(const AttemptOutcome& outcome, bool is_latest, bool is_app_engine, Time now,
                    TaskProgress* progress) {
   switch (outcome.kind) {
     case AttemptOutcome::Kind::kResponse:
@@ -88,10 +89,10 @@ void RecordFailure(const AttemptOutcome& outcome, bool is_latest, Time now,
       progress->previous_response = outcome.http_status;
       break;
     case AttemptOutcome::Kind::kTimedOut:
-      progress->previous_response = kGatewayTimeout;
+      progress->previous_response = is_app_engine ? 0 : kGatewayTimeout;
       break;
     case AttemptOutcome::Kind::kConnectionFailed:
-      progress->previous_response = kServiceUnavailable;
+      progress->previous_response = is_app_engine ? 0 : kServiceUnavailable;
       break;
   }
   if (is_latest) {
@@ -102,11 +103,11 @@ void RecordFailure(const AttemptOutcome& outcome, bool is_latest, Time now,
 
 /// When the task is tried again after the failure of its only open attempt.
 Time NextScheduleTime(const RetryConfig& retry, const TaskProgress& progress,
-                      const OpenAttempt& failed, Time now) {
+                      const OpenAttempt& failed, Duration retry_after, Time now) {
   const Duration interval = RetryInterval(retry, std::max(1, progress.dispatch_count));
   // Spec 3.6: the delay after RunTask counts from the call.
   const Time from = failed.is_forced ? failed.attempt.dispatch_time : now;
-  return std::max(now, RetryTime(from, interval));
+  return std::max({now, RetryTime(from, interval), RetryTime(now, retry_after)});
 }
 
 void AttemptFailed(MachineState& state, QueueRuntime& queue, Flight& flight, AttemptId id,
@@ -117,7 +118,8 @@ void AttemptFailed(MachineState& state, QueueRuntime& queue, Flight& flight, Att
     return;
   }
   TaskProgress progress = flight.task.progress;
-  RecordFailure(outcome, id == flight.latest, now, &progress);
+  const bool is_app_engine = body.request.app_engine.has_value();
+  RecordFailure(outcome, id == flight.latest, is_app_engine, now, &progress);
   if (state.limits.dead_letters_max > 0) Remember(failed, outcome, now, &progress.past);
   if (flight.open_attempts > 0) {
     // Another attempt goes on; what becomes of the task is up to that one.
@@ -132,8 +134,25 @@ void AttemptFailed(MachineState& state, QueueRuntime& queue, Flight& flight, Att
     EndTask(state, queue, flight.task, TaskEnd::kExhausted, now);
     return;
   }
-  progress.schedule_time = NextScheduleTime(retry, progress, failed, now);
+  const Duration retry_after =
+      state.limits.throttles ? RetryAfterOf(outcome, is_app_engine) : absl::ZeroDuration();
+  progress.schedule_time = NextScheduleTime(retry, progress, failed, retry_after, now);
   LandForRetry(state, queue, flight.task, progress);
+}
+
+/// The queue's pace after an attempt of one of its tasks.
+void AdaptPace(const MachineState& state, QueueRuntime& queue, const AttemptOutcome& outcome,
+               bool is_app_engine, Time now) {
+  if (!state.limits.throttles) return;
+  if (IsOverloaded(outcome, is_app_engine)) {
+    queue.throttle.Overloaded(queue.queue.config.rate.max_dispatches_per_second,
+                              RetryAfterOf(outcome, is_app_engine), now);
+  } else if (IsSuccess(outcome) && queue.throttle.is_slow()) {
+    queue.throttle.Succeeded();
+  } else {
+    return;
+  }
+  ApplyPace(queue, now);
 }
 
 }  // namespace
@@ -177,6 +196,7 @@ void AttemptFinished(MachineState& state, AttemptId id, const AttemptOutcome& ou
   if (const auto it = queue->flights.find(finished->sequence); it != queue->flights.end()) {
     Flight& flight = it->second;
     --flight.open_attempts;
+    AdaptPace(state, *queue, outcome, flight.task.body->request.app_engine.has_value(), now);
     if (IsSuccess(outcome)) {
       EndTask(state, *queue, flight.task, TaskEnd::kDone, now);
     } else {

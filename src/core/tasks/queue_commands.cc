@@ -64,8 +64,7 @@ StatusOr<Queue> UpdateQueue(MachineState& state, const QueueName& name, const Qu
   if (queue == nullptr) return CreateQueue(state, name, patch, now);
   SLUICE_ASSIGN_OR_RETURN(queue->queue.config, MergeQueueConfig(name, queue->queue.config, patch,
                                                                 state.limits, /*is_new=*/false));
-  const RateLimits& rate = queue->queue.config.rate;
-  queue->bucket.Configure(rate.max_dispatches_per_second, rate.max_burst_size, now);
+  ApplyPace(*queue, now);
   state.ledger.PutQueue(queue->queue);
   Replan(state, *queue);
   return queue->queue;

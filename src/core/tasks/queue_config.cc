@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/tasks/target_config.h"
+
 namespace sluice::core {
 
 namespace {
@@ -167,6 +169,10 @@ StatusOr<QueueConfig> MergeQueueConfig(const QueueName& queue, const QueueConfig
   }
   SLUICE_RETURN_IF_ERROR(CheckDuration(owner, "tombstone_ttl", config.tombstone_ttl,
                                        kTombstoneTtlMin, kTombstoneTtlMax));
+  if (patch.targets != nullptr) {
+    SLUICE_ASSIGN_OR_RETURN(config.targets,
+                            MergeTargets(owner, queue.location, config.targets, *patch.targets));
+  }
   return config;
 }
 

@@ -14,6 +14,7 @@
 #include "core/tasks/effects.h"
 #include "core/tasks/minute_counter.h"
 #include "core/tasks/model.h"
+#include "core/tasks/throttle.h"
 #include "core/tasks/token_bucket.h"
 #include "core/tasks/window.h"
 
@@ -58,7 +59,8 @@ struct QueueRuntime {
   QueueCounters counters;
   std::optional<QueueCounters> counters_saved;  // as the ledger has them
 
-  TokenBucket bucket;
+  TokenBucket bucket;  // at the pace that Throttle leaves; see ApplyPace
+  Throttle throttle;
   Window window;
   absl::flat_hash_map<Sequence, Flight> flights;  // for lookup, never iterated
   absl::btree_set<ScheduleKey> flight_keys;       // their entries in the ledger's schedule

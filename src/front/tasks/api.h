@@ -72,5 +72,11 @@ inline const tasks_v2beta3::AppEngineRouting& AppEngineRoutingOf(
     const tasks_v2beta3::Queue& queue) {
   return queue.app_engine_http_queue().app_engine_routing_override();
 }
+inline tasks_v2::AppEngineRouting* MutableAppEngineRouting(tasks_v2::Queue* queue) {
+  return queue->mutable_app_engine_routing_override();
+}
+inline tasks_v2beta3::AppEngineRouting* MutableAppEngineRouting(tasks_v2beta3::Queue* queue) {
+  return queue->mutable_app_engine_http_queue()->mutable_app_engine_routing_override();
+}
 
 }  // namespace sluice::front

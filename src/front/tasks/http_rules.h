@@ -31,7 +31,18 @@ Status CheckUrl(std::string_view url, std::string_view field);
 StatusOr<std::vector<core::Header>> StoredHeaders(
     google::protobuf::Map<std::string, std::string>& headers, std::string_view field);
 
+/// The same for an App Engine task (spec 3.1): the service's User-Agent stands behind the
+/// caller's; with a body there are a Content-Type and a Content-Length.
+StatusOr<std::vector<core::Header>> StoredAppEngineHeaders(
+    google::protobuf::Map<std::string, std::string>& headers, std::size_t body_bytes,
+    std::string_view field);
+
+/// Errors: INVALID_ARGUMENT naming `field` for a relative URI that does not begin with a
+/// slash, holds a space or is too long. Empty passes: it stands for `/`.
+Status CheckRelativeUri(std::string_view uri, std::string_view field);
+
 /// Errors: INVALID_ARGUMENT when `method` takes no body and there is one.
 Status CheckBody(core::HttpMethod method, std::size_t body_bytes, std::string_view field);
+Status CheckAppEngineBody(core::HttpMethod method, std::size_t body_bytes, std::string_view field);
 
 }  // namespace sluice::front

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "front/errors.h"
+#include "front/tasks/target_codec.h"
 #include "front/tasks/time_codec.h"
 
 namespace sluice::front {
@@ -54,13 +55,6 @@ StatusOr<RetrySpans> ReadSpans(const RetryConfig& in, std::string_view parent) {
   return spans;
 }
 
-// An empty message asks for nothing: the command line tool sends one to clear
-// what was never set. The host is output only.
-template <typename Routing>
-bool AsksForRouting(const Routing& routing) {
-  return !routing.service().empty() || !routing.version().empty() || !routing.instance().empty();
-}
-
 // Pull queues are not built (spec 2.13).
 Status CheckType(tasks_v2beta3::Queue::Type type) {
   constexpr std::string_view kField = "queue.type";
@@ -69,24 +63,6 @@ Status CheckType(tasks_v2beta3::Queue::Type type) {
   }
   if (type != tasks_v2beta3::Queue::PULL) return absl::OkStatus();
   return AtField(kField, Unimplemented("{} is PULL; this server has PUSH queues only", kField));
-}
-
-template <typename Queue>
-Status RefuseUnbuilt(const Queue& queue, const FieldSelection& selection) {
-  const std::string_view routing_path = AppEngineRoutingPath(queue);
-  if (selection.Touches(routing_path) && AsksForRouting(AppEngineRoutingOf(queue))) {
-    const std::string field = fmt::format("queue.{}", routing_path);
-    return AtField(field,
-                   Unimplemented("{}: App Engine targets are not supported by this server", field));
-  }
-  if (selection.Touches("http_target") && queue.http_target().ByteSizeLong() > 0) {
-    return AtField("queue.http_target", Unimplemented("queue.http_target: a target for the whole "
-                                                      "queue is not supported by this server"));
-  }
-  if constexpr (kIsBeta<Queue>) {
-    if (selection.Includes("type")) SLUICE_RETURN_IF_ERROR(CheckType(queue.type()));
-  }
-  return absl::OkStatus();
 }
 
 template <typename T>
@@ -98,6 +74,7 @@ T OrDefault(T value, T unset_default) {
 Status DecodeBetaSettings(const tasks_v2beta3::Queue& queue, const FieldSelection& selection,
                           core::QueuePatch* patch) {
   static const core::QueueConfig kDefaults;
+  if (selection.Includes("type")) SLUICE_RETURN_IF_ERROR(CheckType(queue.type()));
   if (selection.Includes("rate_limits.max_burst_size")) {
     patch->max_burst_size = queue.rate_limits().max_burst_size();
   }
@@ -122,9 +99,9 @@ Status DecodeBetaSettings(const tasks_v2beta3::Queue& queue, const FieldSelectio
 template <typename Queue>
 StatusOr<core::QueuePatch> DecodeQueueSettings(const Queue& queue,
                                                const FieldSelection& selection) {
-  SLUICE_RETURN_IF_ERROR(RefuseUnbuilt(queue, selection));
   static const core::QueueConfig kDefaults;
   core::QueuePatch patch;
+  SLUICE_ASSIGN_OR_RETURN(patch.targets, DecodeQueueTargets(queue, selection));
 
   const auto& rate = queue.rate_limits();
   if (selection.Includes("rate_limits.max_dispatches_per_second")) {
@@ -193,6 +170,7 @@ void EncodeQueue(const core::Queue& queue, Queue* out) {
   if (queue.config.log_sampling_ratio != 0) {
     out->mutable_stackdriver_logging_config()->set_sampling_ratio(queue.config.log_sampling_ratio);
   }
+  EncodeQueueTargets(queue.config.targets, out);
   if constexpr (kIsBeta<Queue>) {
     out->set_type(Queue::PUSH);
     EncodeSpan(queue.config.task_ttl, out->mutable_task_ttl());

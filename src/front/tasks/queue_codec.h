@@ -19,7 +19,7 @@ namespace sluice::front {
 /// gets the service's default. Output-only fields, the name and v2's
 /// max_burst_size are passed over (spec 1.6 VQ10, 1.8).
 /// Errors: INVALID_ARGUMENT for values that are none; UNIMPLEMENTED naming the
-/// field for HTTP targets, App Engine routing and pull queues.
+/// field for pull queues.
 template <typename Queue>
 StatusOr<core::QueuePatch> DecodeQueueSettings(const Queue& queue, const FieldSelection& selection);
 

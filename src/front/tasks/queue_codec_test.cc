@@ -134,27 +134,6 @@ TEST(QueueCodec, ValuesThatAreNoneAreRefused) {
   }
 }
 
-TEST(QueueCodec, TargetsAndRoutingAreRefusedWhenTheyAskForSomething) {
-  for (const char* text : {"http_target { http_method: GET }", "http_target { uri_override {} }",
-                           "app_engine_routing_override { service: 's' }",
-                           "app_engine_routing_override { version: 'v' }",
-                           "app_engine_routing_override { instance: 'i' }"}) {
-    EXPECT_TRUE(absl::IsUnimplemented(DecodeQueueSettings(QueueOf(text), {}).status())) << text;
-    // Not named by the mask, so not asked for.
-    EXPECT_TRUE(DecodeQueueSettings(QueueOf(text), Select({"rate_limits"})).ok()) << text;
-  }
-}
-
-TEST(QueueCodec, ClearingWhatWasNeverSetIsNoError) {
-  EXPECT_TRUE(DecodeQueueSettings(QueueOf("app_engine_routing_override {} http_target {}"),
-                                  Select({"appEngineRoutingOverride", "httpTarget"}))
-                  .ok());
-  EXPECT_TRUE(DecodeQueueSettings(v2::Queue(), Select({"httpTarget.oidcToken.serviceAccountEmail",
-                                                       "httpTarget.oidcToken.audience"}))
-                  .ok());
-  EXPECT_TRUE(DecodeQueueSettings(QueueOf("app_engine_routing_override { host: 'h' }"), {}).ok());
-}
-
 TEST(QueueCodec, AQueueIsShownWhole) {
   core::Queue queue;
   queue.name = QueueName::Parse("projects/p/locations/l/queues/q").value();

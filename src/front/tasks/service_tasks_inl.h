@@ -89,7 +89,7 @@ void TasksService<Api>::SubmitNewTask(const Context& context, engine::CreateTask
     }
   }
   // Most of the response is known already; the lane adds names and times.
-  EncodeTarget(command.task.request, view, response.mutable_http_request());
+  EncodeTarget(command.task.request, view, &response);
   SubmitCommand(
       *engine_, flow_, context, std::move(command),
       [&request](absl::StatusCode code) {

@@ -273,11 +273,28 @@ TEST_F(ServiceV2Queues, AMaskMayNameWhatCannotChange) {  // [36]
   EXPECT_TRUE(absl::IsInvalidArgument(UpdateQueue("", "paths: 'colour'").status));
 }
 
-TEST_F(ServiceV2Queues, ClearingUnsupportedSettingsIsNoError) {  // [37] [39]
-  ASSERT_TRUE(CreateQueue("q").ok());
-  EXPECT_TRUE(
-      UpdateQueue("app_engine_routing_override {}", "paths: 'appEngineRoutingOverride'").ok());
-  EXPECT_TRUE(UpdateQueue("", "paths: 'httpTarget.oidcToken.audience'").ok());
+TEST_F(ServiceV2Queues, TargetsOfAQueueAreStoredMaskedAndCleared) {  // [18] [19] [37] [39]
+  ASSERT_TRUE(CreateQueue("q",
+                          "http_target { uri_override { host: 'h' port: 0 } oidc_token { "
+                          "service_account_email: 'a@b' audience: 'x' } } "
+                          "app_engine_routing_override { service: 's' }")
+                  .ok());
+  const auto cleared = UpdateQueue("app_engine_routing_override {}",
+                                   "paths: 'appEngineRoutingOverride' "
+                                   "paths: 'httpTarget.oidcToken.serviceAccountEmail' "
+                                   "paths: 'httpTarget.oidcToken.audience'");
+  ASSERT_TRUE(cleared.ok()) << cleared.status;
+  EXPECT_FALSE(cleared->has_app_engine_routing_override());
+  EXPECT_EQ(cleared->http_target().uri_override().host(), "h");
+  EXPECT_FALSE(cleared->http_target().has_oidc_token());
+  EXPECT_EQ(Invoke(&TasksServiceV2::GetQueue, name_field_)->ShortDebugString(),
+            cleared->ShortDebugString());
+  for (const char* refused :
+       {"uri_override { host: '' }", "uri_override { port: -1 }", "oidc_token { audience: 'x' }",
+        "oidc_token { service_account_email: 'a@b' }"}) {
+    const auto queue = CreateQueue("r", fmt::format("http_target {{ {} }}", refused));
+    EXPECT_TRUE(absl::IsInvalidArgument(queue.status)) << refused;
+  }
 }
 
 TEST_F(ServiceV2Queues, PausingAndResumingAreIdempotent) {  // [43] [44] [45]

@@ -5,7 +5,6 @@
 
 #include "core/tasks/task_id.h"
 #include "front/errors.h"
-#include "front/tasks/http_rules.h"
 #include "front/tasks/names.h"
 #include "front/tasks/queue_codec.h"
 #include "front/tasks/time_codec.h"
@@ -16,39 +15,15 @@ namespace {
 constexpr Duration kDispatchDeadlineDefault = absl::Minutes(10);
 constexpr Duration kDispatchDeadlineMin = absl::Seconds(15);
 constexpr Duration kDispatchDeadlineMax = absl::Minutes(30);
-
-StatusOr<core::HttpMethod> DecodeMethod(int method) {
-  if (method == tasks_v2::HTTP_METHOD_UNSPECIFIED) return core::HttpMethod::kPost;
-  if (!tasks_v2::HttpMethod_IsValid(method)) {
-    return AtField("task.http_request.http_method",
-                   InvalidArgument("task.http_request.http_method: {} names no method", method));
-  }
-  // Ours are numbered as the API's.
-  return static_cast<core::HttpMethod>(method);
-}
+constexpr Duration kAppEngineDeadlineMax = absl::Seconds(24 * 60 * 60 + 15);
 
 template <typename Task>
-Status RefuseUnbuilt(const Task& task) {
+Status RefusePull(const Task& task) {
   if constexpr (requires { task.pull_message(); }) {
     if (task.has_pull_message()) {
       return AtField("task.pull_message", InvalidArgument("task.pull_message is output only: a "
                                                           "pull task cannot be created"));
     }
-  }
-  if (task.has_app_engine_http_request()) {
-    return AtField("task.app_engine_http_request",
-                   Unimplemented("task.app_engine_http_request: App Engine targets are not "
-                                 "supported by this server"));
-  }
-  if (task.http_request().has_oauth_token()) {
-    return AtField("task.http_request.oauth_token",
-                   Unimplemented("task.http_request.oauth_token: access tokens are not supported "
-                                 "by this server"));
-  }
-  if (task.http_request().has_oidc_token()) {
-    return AtField("task.http_request.oidc_token",
-                   Unimplemented("task.http_request.oidc_token: identity tokens are not supported "
-                                 "by this server"));
   }
   return absl::OkStatus();
 }
@@ -67,30 +42,22 @@ StatusOr<std::string> DecodeTaskId(const Task& task, const QueueName& queue,
   return std::move(name.task_id);
 }
 
-template <typename HttpRequest>
-StatusOr<core::HttpRequest> DecodeTarget(HttpRequest& in) {
-  core::HttpRequest out;
-  SLUICE_RETURN_IF_ERROR(CheckUrl(in.url(), "task.http_request.url"));
-  SLUICE_ASSIGN_OR_RETURN(out.method, DecodeMethod(in.http_method()));
-  SLUICE_RETURN_IF_ERROR(CheckBody(out.method, in.body().size(), "task.http_request.body"));
-  SLUICE_ASSIGN_OR_RETURN(out.headers,
-                          StoredHeaders(*in.mutable_headers(), "task.http_request.headers"));
-  out.url = std::move(*in.mutable_url());
-  out.body = std::move(*in.mutable_body());
-  return out;
-}
-
+// Spec 3.4. Zero for an App Engine task that leaves it to the service.
 template <typename Task>
-StatusOr<Duration> DecodeDispatchDeadline(const Task& task) {
-  if (!task.has_dispatch_deadline()) return kDispatchDeadlineDefault;
+StatusOr<Duration> DecodeDispatchDeadline(const Task& task, bool is_app_engine) {
+  if (!task.has_dispatch_deadline()) {
+    return is_app_engine ? absl::ZeroDuration() : kDispatchDeadlineDefault;
+  }
   SLUICE_ASSIGN_OR_RETURN(const Duration deadline,
                           DecodeSpan(task.dispatch_deadline(), "task.dispatch_deadline"));
-  if (deadline < kDispatchDeadlineMin || deadline > kDispatchDeadlineMax) {
+  if (is_app_engine && deadline == absl::ZeroDuration()) return deadline;
+  const Duration most = is_app_engine ? kAppEngineDeadlineMax : kDispatchDeadlineMax;
+  if (deadline < kDispatchDeadlineMin || deadline > most) {
     return AtField(
         "task.dispatch_deadline",
         InvalidArgument("task.dispatch_deadline is {}; allowed are {} to {}",
                         absl::FormatDuration(deadline), absl::FormatDuration(kDispatchDeadlineMin),
-                        absl::FormatDuration(kDispatchDeadlineMax)));
+                        absl::FormatDuration(most)));
   }
   return absl::Trunc(deadline, absl::Milliseconds(1));
 }
@@ -122,15 +89,11 @@ StatusOr<TaskView> DecodeView(int view) {
 template <typename Task>
 StatusOr<core::NewTask> DecodeNewTask(Task& task, const QueueName& queue, std::string_view parent) {
   core::NewTask out;
-  SLUICE_RETURN_IF_ERROR(RefuseUnbuilt(task));
+  SLUICE_RETURN_IF_ERROR(RefusePull(task));
   SLUICE_ASSIGN_OR_RETURN(out.task_id, DecodeTaskId(task, queue, parent));
-  if (!task.has_http_request()) {
-    return AtField("task.http_request",
-                   InvalidArgument("task.{} is not set: a task needs an http_request",
-                                   Task::descriptor()->oneof_decl(0)->name()));
-  }
-  SLUICE_ASSIGN_OR_RETURN(out.request, DecodeTarget(*task.mutable_http_request()));
-  SLUICE_ASSIGN_OR_RETURN(out.dispatch_deadline, DecodeDispatchDeadline(task));
+  SLUICE_ASSIGN_OR_RETURN(out.request, DecodeTarget(task, queue.location));
+  SLUICE_ASSIGN_OR_RETURN(out.dispatch_deadline,
+                          DecodeDispatchDeadline(task, out.request.app_engine.has_value()));
   if (task.has_schedule_time()) {
     SLUICE_ASSIGN_OR_RETURN(const Time time,
                             DecodeTime(task.schedule_time(), "task.schedule_time"));
@@ -145,6 +108,16 @@ bool IsTaskSizeNear(const core::NewTask& task, std::string_view queue_name) {
   constexpr std::size_t kHeaderFixedBytesMax = 32;
   std::size_t bytes = kFixedBytesMax + queue_name.size() + kTaskIdLengthMax +
                       task.request.url.size() + task.request.body.size();
+  if (task.request.app_engine) {
+    const core::AppEngineRouting& routing = *task.request.app_engine;
+    bytes += routing.service.size() + routing.version.size() + routing.instance.size() +
+             routing.host.size();
+  }
+  if (const auto* oauth = std::get_if<core::OAuthToken>(&task.request.token)) {
+    bytes += oauth->service_account_email.size() + oauth->scope.size();
+  } else if (const auto* oidc = std::get_if<core::OidcToken>(&task.request.token)) {
+    bytes += oidc->service_account_email.size() + oidc->audience.size();
+  }
   for (const core::Header& header : task.request.headers) {
     bytes += header.name.size() + header.value.size() + kHeaderFixedBytesMax;
   }
@@ -156,7 +129,7 @@ Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Tim
   const std::string_view any_id = "0000000000000000000";
   static_assert(core::kGeneratedIdLength == 19);
   stored.set_name(FullTaskName(queue_name, task.task_id.empty() ? any_id : task.task_id));
-  EncodeTarget(task.request, TaskView::kFull, stored.mutable_http_request());
+  EncodeTarget(task.request, TaskView::kFull, &stored);
   if (task.schedule_time && *task.schedule_time > now) {
     EncodeTime(*task.schedule_time, stored.mutable_schedule_time());
   } else {
@@ -164,22 +137,15 @@ Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Tim
     EncodeTime(FloorToSeconds(now) + absl::Microseconds(999'999), stored.mutable_schedule_time());
   }
   EncodeTime(FloorToSeconds(now), stored.mutable_create_time());
-  EncodeSpan(task.dispatch_deadline, stored.mutable_dispatch_deadline());
+  if (task.dispatch_deadline != absl::ZeroDuration()) {
+    EncodeSpan(task.dispatch_deadline, stored.mutable_dispatch_deadline());
+  }
   if (task.retry) EncodeRetry(*task.retry, stored.mutable_retry_config());
   if (const std::size_t bytes = stored.ByteSizeLong(); bytes > kTaskBytesMax) {
     return AtField("task", InvalidArgument("task would take {} bytes as stored; allowed are {}",
                                            bytes, kTaskBytesMax));
   }
   return absl::OkStatus();
-}
-
-template <typename HttpRequest>
-void EncodeTarget(const core::HttpRequest& request, TaskView view, HttpRequest* out) {
-  out->set_url(request.url);
-  out->set_http_method(static_cast<decltype(out->http_method())>(request.method));
-  auto& headers = *out->mutable_headers();
-  for (const core::Header& header : request.headers) headers[header.name] = header.value;
-  if (view == TaskView::kFull) out->set_body(request.body);
 }
 
 template <typename Task>
@@ -189,7 +155,9 @@ void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, Ta
   out->set_name(std::move(name));
   EncodeTime(progress.schedule_time, out->mutable_schedule_time());
   EncodeTime(FloorToSeconds(body.create_time), out->mutable_create_time());
-  EncodeSpan(body.dispatch_deadline, out->mutable_dispatch_deadline());
+  if (body.dispatch_deadline != absl::ZeroDuration()) {
+    EncodeSpan(body.dispatch_deadline, out->mutable_dispatch_deadline());
+  }
   out->set_dispatch_count(progress.dispatch_count);
   out->set_response_count(progress.response_count);
   if (progress.first_dispatch_time) {
@@ -203,7 +171,7 @@ void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, Ta
 
 template <typename Task>
 void EncodeTask(std::string name, const core::Task& task, TaskView view, Task* out) {
-  EncodeTarget(task.body->request, view, out->mutable_http_request());
+  EncodeTarget(task.body->request, view, out);
   EncodeTaskFrame(std::move(name), task, view, out);
 }
 
@@ -216,13 +184,11 @@ std::string FullTaskName(std::string_view queue_name, std::string_view task_id) 
 }
 
 template StatusOr<core::NewTask> DecodeNewTask(tasks_v2::Task&, const QueueName&, std::string_view);
-template void EncodeTarget(const core::HttpRequest&, TaskView, tasks_v2::HttpRequest*);
 template void EncodeTaskFrame(std::string, const core::Task&, TaskView, tasks_v2::Task*);
 template void EncodeTask(std::string, const core::Task&, TaskView, tasks_v2::Task*);
 
 template StatusOr<core::NewTask> DecodeNewTask(tasks_v2beta3::Task&, const QueueName&,
                                                std::string_view);
-template void EncodeTarget(const core::HttpRequest&, TaskView, tasks_v2beta3::HttpRequest*);
 template void EncodeTaskFrame(std::string, const core::Task&, TaskView, tasks_v2beta3::Task*);
 template void EncodeTask(std::string, const core::Task&, TaskView, tasks_v2beta3::Task*);
 

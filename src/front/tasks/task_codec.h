@@ -14,13 +14,12 @@
 #include "core/tasks/machine.h"
 #include "core/tasks/model.h"
 #include "front/tasks/api.h"
+#include "front/tasks/target_codec.h"
 
 namespace sluice::front {
 
 /// The largest task by the size of its stored form as a message (spec 3.9).
 inline constexpr std::size_t kTaskBytesMax = 1'048'569;
-
-enum class TaskView { kBasic, kFull };
 
 /// Errors: INVALID_ARGUMENT for a number that names no view.
 /// The versions number views alike.
@@ -29,8 +28,7 @@ StatusOr<TaskView> DecodeView(int view);
 /// The task a client asks for, validated and completed, without its retry
 /// settings (they need the queue's, see DecodeTaskRetry). `task` keeps its
 /// name and retry settings. `parent` is the queue as named by the request.
-/// Errors: INVALID_ARGUMENT naming the field; UNIMPLEMENTED naming the field for
-/// App Engine targets and tokens.
+/// Errors: INVALID_ARGUMENT naming the field.
 template <typename Task>
 StatusOr<core::NewTask> DecodeNewTask(Task& task, const QueueName& queue, std::string_view parent);
 
@@ -40,11 +38,7 @@ Status CheckTaskSize(const core::NewTask& task, std::string_view queue_name, Tim
 /// False when the task is so small that its exact size does not matter.
 [[nodiscard]] bool IsTaskSizeNear(const core::NewTask& task, std::string_view queue_name);
 
-/// The target as a view shows it. Never changes after creation, so a create
-/// builds it before its command goes to the lane.
-template <typename HttpRequest>
-void EncodeTarget(const core::HttpRequest& request, TaskView view, HttpRequest* out);
-/// Everything else. `name` is the task's full name.
+/// Everything but the target. `name` is the task's full name.
 template <typename Task>
 void EncodeTaskFrame(std::string name, const core::Task& task, TaskView view, Task* out);
 template <typename Task>

@@ -105,9 +105,9 @@ TEST(TaskCodec, MethodsAndBodiesMustFit) {
   for (int method = v2::HttpMethod_MIN; method <= v2::HttpMethod_MAX; ++method) {
     task.mutable_http_request()->set_http_method(static_cast<v2::HttpMethod>(method));
     const core::NewTask decoded = Decode(task).value();
-    v2::HttpRequest out;
+    v2::Task out;
     EncodeTarget(decoded.request, TaskView::kFull, &out);
-    EXPECT_EQ(out.http_method(), method == 0 ? v2::POST : method);
+    EXPECT_EQ(out.http_request().http_method(), method == 0 ? v2::POST : method);
   }
 }
 
@@ -132,14 +132,21 @@ TEST(TaskCodec, ScheduleTimesMustBeTimes) {
   }
 }
 
-TEST(TaskCodec, TargetsThatAreNotBuiltAreRefusedByName) {
-  for (const std::string field : {"app_engine_http_request", "oidc_token", "oauth_token"}) {
-    const std::string text = field == "app_engine_http_request"
-                                 ? field + " {}"
-                                 : "http_request { url: 'http://h/' " + field + " {} }";
-    const Status status = Decode(text).status();
-    EXPECT_TRUE(absl::IsUnimplemented(status)) << text;
-    EXPECT_NE(Message(status).find(field), std::string_view::npos);
+TEST(TaskCodec, AppEngineTasksMayTakeADayAndLeaveTheDeadlineToTheService) {  // [61]
+  const auto decode = [](const std::string& rest) {
+    return Decode("app_engine_http_request {} " + rest);
+  };
+  EXPECT_EQ(decode("")->dispatch_deadline, absl::ZeroDuration());
+  EXPECT_EQ(decode("dispatch_deadline {}")->dispatch_deadline, absl::ZeroDuration());
+  for (const int seconds : {15, 3600, 86415}) {
+    EXPECT_EQ(
+        decode(fmt::format("dispatch_deadline {{ seconds: {} }}", seconds))->dispatch_deadline,
+        absl::Seconds(seconds));
+  }
+  for (const int seconds : {-1, 14, 86416}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        decode(fmt::format("dispatch_deadline {{ seconds: {} }}", seconds)).status()))
+        << seconds;
   }
 }
 

@@ -429,13 +429,6 @@ class Conformance(unittest.TestCase):
         # Past times all became "now": creation order decides.
         self.assertEqual([r.path for r in self.target.requests], ["/3", "/1", "/2"])
 
-    def test_what_is_not_built_is_refused_by_name(self):
-        self.create_queue()
-        with self.assertRaises(exceptions.MethodNotImplemented) as refused:
-            self.client.create_task(parent=self.queue, task={
-                "app_engine_http_request": {"relative_uri": "/x"}})
-        self.assertIn("app_engine_http_request", str(refused.exception))
-
 
 def wait_for_others(target):
     """Answers 200 after giving any second request time to show itself."""

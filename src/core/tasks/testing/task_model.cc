@@ -48,10 +48,30 @@ std::size_t TaskModel::live_count() const {
   return count;
 }
 
+double ModelQueue::Rate() const {
+  const double configured = config.rate.max_dispatches_per_second;
+  return std::max(configured * share, std::min(configured, 0.1));
+}
+
+void TaskModel::AdaptPace(ModelQueue& queue, const AttemptOutcome& outcome, Time now) {
+  Refill(queue, now);
+  if (outcome.kind != AttemptOutcome::Kind::kResponse) return;
+  if (outcome.http_status / 100 == 2) queue.share = std::min(1.0, queue.share + 0.05);
+  if (outcome.http_status == 429 || outcome.http_status == 503) {
+    queue.stopped_until = std::max(queue.stopped_until, now + outcome.retry_after);
+    if (now >= queue.halved_at + absl::Seconds(1)) {
+      const double configured = queue.config.rate.max_dispatches_per_second;
+      const double rate = std::max(queue.Rate() / 2, std::min(configured, 0.1));
+      queue.share = std::min(1.0, rate / configured);
+      queue.halved_at = now;
+    }
+  }
+  queue.tokens = std::min<double>(queue.tokens, queue.Burst());
+}
+
 void TaskModel::Refill(ModelQueue& queue, Time now) {
-  queue.tokens +=
-      absl::ToDoubleSeconds(now - queue.tokens_time) * queue.config.rate.max_dispatches_per_second;
-  queue.tokens = std::min<double>(queue.tokens, queue.config.rate.max_burst_size);
+  queue.tokens += absl::ToDoubleSeconds(now - queue.tokens_time) * queue.Rate();
+  queue.tokens = std::min<double>(queue.tokens, queue.Burst());
   queue.tokens_time = now;
 }
 
@@ -242,6 +262,7 @@ void TaskModel::Started(const StartAttempt& attempt, bool is_forced, Time now) {
       Complain(Name(task) + " was sent after its last attempt");
     }
     if (queue.tokens < 1 - kTokenSlack) Complain(Name(task) + " was sent without a token");
+    if (queue.stopped_until > now) Complain(Name(task) + " was sent to a target that said later");
     queue.tokens -= 1;
     if (queue.open_attempts >= queue.config.rate.max_concurrent_dispatches) {
       Complain(Name(task) + " was sent beyond the queue's concurrency");
@@ -276,6 +297,7 @@ void TaskModel::Finished(const StartAttempt& attempt, bool is_forced, const Atte
 
   ModelTask& task = it->second;
   --task.open_attempts;
+  AdaptPace(*queue, outcome, now);
   const bool is_response = outcome.kind == AttemptOutcome::Kind::kResponse;
   if (is_response && outcome.http_status / 100 == 2) return ExpectEnd(sequence, TaskEnd::kDone);
   if (queue->IsExpired(task, now)) return ExpectEnd(sequence, TaskEnd::kExpired);
@@ -293,6 +315,9 @@ void TaskModel::Finished(const StartAttempt& attempt, bool is_forced, const Atte
   const double wait = IntervalSeconds(queue->RetryOf(task), task.dispatch_count);
   const Time from = is_forced ? attempt.task.progress.last_attempt->dispatch_time : now;
   task.schedule_time = std::max(now, from + absl::Microseconds(std::llround(wait * 1e6)));
+  if (outcome.http_status == 429 || outcome.http_status == 503) {
+    task.schedule_time = std::max(task.schedule_time, now + outcome.retry_after);
+  }
 }
 
 void TaskModel::Restarted(Time now) {
@@ -301,6 +326,8 @@ void TaskModel::Restarted(Time now) {
     queue.open_attempts = 0;
     queue.tokens = 0;
     queue.tokens_time = now;
+    queue.share = 1;
+    queue.halved_at = queue.stopped_until = absl::InfinitePast();
     for (auto& [sequence, task] : queue.live) task.open_attempts = 0;
   }
 }
@@ -312,7 +339,8 @@ void TaskModel::CheckIdle(Time now) {
     for (const auto& [sequence, task] : queue.live) {
       if (queue.IsExpired(task, now)) Complain(Name(task) + " should have expired");
       const bool is_blocked = queue.is_paused || task.open_attempts > 0 ||
-                              task.schedule_time > now || queue.tokens < 1 + kTokenSlack ||
+                              task.schedule_time > now || queue.stopped_until > now ||
+                              queue.tokens < 1 + kTokenSlack ||
                               open_attempts_ >= limits_.in_flight_max ||
                               queue.open_attempts >= queue.config.rate.max_concurrent_dispatches;
       if (!is_blocked) Complain(Name(task) + " should have been sent");

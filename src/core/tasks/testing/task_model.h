@@ -47,6 +47,13 @@ struct ModelQueue {
   int open_attempts = 0;  // of ended tasks too
   double tokens = 0;
   Time tokens_time;
+  // What overloaded targets left of the pace (spec 4.7), told once more in plain words.
+  double share = 1;
+  Time halved_at = absl::InfinitePast();
+  Time stopped_until = absl::InfinitePast();
+
+  [[nodiscard]] double Rate() const;
+  [[nodiscard]] double Burst() const { return share < 1 ? 1 : config.rate.max_burst_size; }
 
   [[nodiscard]] bool IsExpired(const ModelTask& task, Time now) const {
     return task.create_time + config.task_ttl <= now;
@@ -97,6 +104,7 @@ class TaskModel {
  private:
   ModelQueue* Find(Incarnation queue);
   void Complain(std::string text);
+  void AdaptPace(ModelQueue& queue, const AttemptOutcome& outcome, Time now);
   void Refill(ModelQueue& queue, Time now);
   static bool IsExhausted(const RetryConfig& retry, const ModelTask& task, Time now);
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tasks/target.h"
+
+#include <string_view>
+
+namespace sluice::core {
+
+std::string AppEngineHost(const LocationName& location, const AppEngineRouting& routing) {
+  std::string host;
+  for (const std::string_view part :
+       {std::string_view(routing.instance), std::string_view(routing.version),
+        std::string_view(routing.service)}) {
+    if (!part.empty()) host.append(part).append(".");
+  }
+  // A project of a domain, `example.com:id`, has the domain behind its id.
+  const std::string_view project = location.project;
+  const std::size_t colon = project.find(':');
+  if (colon == std::string_view::npos) {
+    host.append(project);
+  } else {
+    host.append(project.substr(colon + 1)).append(".").append(project.substr(0, colon));
+  }
+  return host.append(".").append(location.location).append(".r.appspot.com");
+}
+
+const QueueTargets::Settings& QueueTargets::get() const {
+  static const Settings kNone;
+  return settings_ != nullptr ? *settings_ : kNone;
+}
+
+}  // namespace sluice::core
