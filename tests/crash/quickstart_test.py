@@ -24,7 +24,7 @@ from google.cloud.tasks_v2.services.cloud_tasks.transports import CloudTasksGrpc
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from server import Server, scratch, wait_until  # noqa: E402
+from server import Server, end_with_the_test, scratch, wait_until  # noqa: E402
 
 QUEUE = "projects/demo/locations/local/queues/orders"
 BODIES = ["first", "second", "third"]  # of one run of an example; the third is due later
@@ -39,6 +39,7 @@ class Receiver:
     def __init__(self):
         self.process = subprocess.Popen([sys.executable, EXAMPLES / "receiver.py", "0"],
                                         stdout=subprocess.PIPE, text=True)
+        end_with_the_test(self.process)
         self.url = self.process.stdout.readline().split()[-1]
         self.arrivals = []  # (wall seconds, task id, body)
         threading.Thread(target=self._read, daemon=True).start()

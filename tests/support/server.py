@@ -4,6 +4,7 @@
 Everything waits on conditions; nothing sleeps to be safe.
 """
 
+import atexit
 import contextlib
 import http.server
 import os
@@ -37,6 +38,7 @@ class Server:
             [self.binary, "serve", "--listen", "127.0.0.1:0", "--data-dir", self.data_dir,
              "--port-file", str(port_file), *self.arguments],
             stdout=self._output, stderr=subprocess.STDOUT)
+        end_with_the_test(self.process)
         wait_until(lambda: self._is_started(port_file), READY_SECONDS,
                    lambda: "the server did not get ready:\n" + self.output())
         self.port = int(port_file.read_text())
@@ -67,6 +69,18 @@ class Server:
         self._output.close()
         if code != 0:
             raise AssertionError(f"the server stopped with {code}:\n" + self.output())
+
+
+def end_with_the_test(process):
+    """A test that fails half way leaves no process behind: whoever waits for the test's
+    output would wait for it, too."""
+
+    def end():
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+    atexit.register(end)
 
 
 def wait_until(condition, seconds, describe):
