@@ -101,26 +101,6 @@ Status ReadPage(const Json& json, DeadLetterRequest* request) {
 
 // --- The answer ---
 
-std::string_view MethodName(core::HttpMethod method) {
-  switch (method) {
-    case core::HttpMethod::kPost:
-      return "POST";
-    case core::HttpMethod::kGet:
-      return "GET";
-    case core::HttpMethod::kHead:
-      return "HEAD";
-    case core::HttpMethod::kPut:
-      return "PUT";
-    case core::HttpMethod::kDelete:
-      return "DELETE";
-    case core::HttpMethod::kPatch:
-      return "PATCH";
-    case core::HttpMethod::kOptions:
-      return "OPTIONS";
-  }
-  return "UNKNOWN";
-}
-
 Json AttemptToJson(const core::PastAttempt& attempt) {
   const double seconds = absl::ToDoubleSeconds(attempt.end_time - attempt.dispatch_time);
   Json json = {{"dispatch_time", InstantText(attempt.dispatch_time)},
@@ -141,7 +121,7 @@ Json LetterToJson(const QueueName& queue, const core::DeadLetter& letter, bool i
                {"end_time", InstantText(letter.end_time)},
                {"dispatch_count", progress.dispatch_count},
                {"response_count", progress.response_count},
-               {"method", MethodName(body.request.method)},
+               {"method", core::MethodName(body.request.method)},
                {"url", body.request.url},
                {"attempts", std::move(attempts)}};
   if (progress.last_attempt) json["last_message"] = progress.last_attempt->status.message;

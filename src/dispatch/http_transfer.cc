@@ -143,25 +143,11 @@ void HttpTransfer::Send() {
 }
 
 void HttpTransfer::SetMethodAndBody() {
-  const char* name = nullptr;
-  switch (parts_.method) {
-    case core::HttpMethod::kPost:
-    case core::HttpMethod::kGet:
-    case core::HttpMethod::kHead:
-      break;
-    case core::HttpMethod::kPut:
-      name = "PUT";
-      break;
-    case core::HttpMethod::kPatch:
-      name = "PATCH";
-      break;
-    case core::HttpMethod::kDelete:
-      name = "DELETE";
-      break;
-    case core::HttpMethod::kOptions:
-      name = "OPTIONS";
-      break;
-  }
+  // libcurl names these three itself.
+  const bool is_named_by_curl = parts_.method == core::HttpMethod::kPost ||
+                                parts_.method == core::HttpMethod::kGet ||
+                                parts_.method == core::HttpMethod::kHead;
+  const char* const name = is_named_by_curl ? nullptr : core::MethodName(parts_.method);
   curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, name);
   if (HasBody(parts_.method)) {
     // An empty body is a pointer to nothing, not no pointer: libcurl would ask

@@ -3,7 +3,29 @@
 
 #include <string_view>
 
+#include "base/status.h"
+
 namespace sluice::core {
+
+const char* MethodName(HttpMethod method) {
+  switch (method) {
+    case HttpMethod::kPost:
+      return "POST";
+    case HttpMethod::kGet:
+      return "GET";
+    case HttpMethod::kHead:
+      return "HEAD";
+    case HttpMethod::kPut:
+      return "PUT";
+    case HttpMethod::kDelete:
+      return "DELETE";
+    case HttpMethod::kPatch:
+      return "PATCH";
+    case HttpMethod::kOptions:
+      return "OPTIONS";
+  }
+  CheckFailed(__FILE__, __LINE__, "method", "not one of the seven");
+}
 
 std::string AppEngineHost(const LocationName& location, const AppEngineRouting& routing) {
   std::string host;

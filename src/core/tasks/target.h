@@ -28,6 +28,8 @@ enum class HttpMethod : std::uint8_t {
   kPatch = 6,
   kOptions = 7,
 };
+/// As it stands in a request line; ends with a NUL.
+[[nodiscard]] const char* MethodName(HttpMethod method);
 
 struct Header {
   std::string name;  // case kept as given
