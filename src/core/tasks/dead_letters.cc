@@ -34,6 +34,29 @@ void Drop(MachineState& state, Incarnation queue, Sequence sequence) {
   state.dead_letters.Erase(queue, sequence);
 }
 
+void Keep(MachineState& state, Incarnation queue, const DeadLetter& letter) {
+  const TaskLimits& limits = state.limits;
+  if (limits.dead_letters_max == 0) return;
+  const DeadLetterHead head = HeadOf(letter);
+  DeadLetterIndex& index = state.dead_letters;
+  ++index.totals.kept;
+  if (head.bytes > limits.dead_letter_bytes_max) {
+    ++index.totals.evicted;
+    return;
+  }
+  const auto is_full = [&] {
+    const DeadLetterIndex::Letters* letters = index.Find(queue);
+    return letters != nullptr && (letters->heads.size() >= limits.dead_letters_max ||
+                                  letters->bytes + head.bytes > limits.dead_letter_bytes_max);
+  };
+  while (is_full()) {
+    Drop(state, queue, index.Find(queue)->by_end.begin()->second);
+    ++index.totals.evicted;
+  }
+  state.ledger.PutDeadLetter(queue, letter, head);
+  index.Insert(queue, letter.task.body->sequence, head);
+}
+
 bool Matches(const DeadLetterSelection& selection, Sequence sequence, const DeadLetterHead& head) {
   return !(selection.sequence_before != 0 && sequence >= selection.sequence_before) &&
          !(selection.ended_from && head.end_time < *selection.ended_from) &&
@@ -216,28 +239,10 @@ std::optional<std::pair<Time, Incarnation>> DeadLetterIndex::Oldest() const {
 
 // --- Rules ---
 
-void KeepDeadLetter(MachineState& state, const QueueRuntime& queue, const Task& task, Time now) {
-  const TaskLimits& limits = state.limits;
-  if (limits.dead_letters_max == 0) return;
-  const DeadLetter letter{.end_time = now, .task = task};
-  const DeadLetterHead head = HeadOf(letter);
-  const Incarnation incarnation = queue.incarnation();
-  ++state.dead_letters.totals.kept;
-  if (head.bytes > limits.dead_letter_bytes_max) {
-    ++state.dead_letters.totals.evicted;
-    return;
-  }
-  const auto is_full = [&] {
-    const DeadLetterIndex::Letters* letters = state.dead_letters.Find(incarnation);
-    return letters != nullptr && (letters->heads.size() >= limits.dead_letters_max ||
-                                  letters->bytes + head.bytes > limits.dead_letter_bytes_max);
-  };
-  while (is_full()) {
-    Drop(state, incarnation, state.dead_letters.Find(incarnation)->by_end.begin()->second);
-    ++state.dead_letters.totals.evicted;
-  }
-  state.ledger.PutDeadLetter(incarnation, letter, head);
-  state.dead_letters.Insert(incarnation, task.body->sequence, head);
+void GiveUp(MachineState& state, QueueRuntime& queue, const Task& task,
+            const TaskProgress& progress, Time now) {
+  Keep(state, queue.incarnation(), {.end_time = now, .task = {task.body, progress}});
+  EndTask(state, queue, task, TaskEnd::kExhausted, now);
 }
 
 Time DeadLettersDue(const MachineState& state) {

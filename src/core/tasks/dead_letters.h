@@ -50,8 +50,10 @@ class DeadLetterIndex {
   absl::btree_set<std::pair<Time, Incarnation>> oldest_;  // one entry a queue that has letters
 };
 
-/// Keeps a task that ends now with its attempts used up, as far as the bounds allow.
-void KeepDeadLetter(MachineState& state, const QueueRuntime& queue, const Task& task, Time now);
+/// Ends a live task whose attempts are used up and keeps it as far as the bounds allow,
+/// with what is known of its attempts now; `task` is as the ledger has it.
+void GiveUp(MachineState& state, QueueRuntime& queue, const Task& task,
+            const TaskProgress& progress, Time now);
 /// Drops letters whose time is over, some at a time.
 void ExpireDeadLetters(MachineState& state, Time now);
 /// When ExpireDeadLetters has something to do.

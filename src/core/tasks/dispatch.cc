@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/tasks/dead_letters.h"
 #include "core/tasks/expiry.h"
 #include "core/tasks/lifecycle.h"
 #include "core/tasks/retry.h"
@@ -82,7 +83,7 @@ void DispatchFront(MachineState& state, QueueRuntime& queue, Time now) {
   // limits were lowered.
   if (task.progress.dispatch_count > 0 &&
       IsExhausted(RetryConfigOf(*task.body, queue.queue.config), task.progress, now)) {
-    EndTask(state, queue, task, TaskEnd::kExhausted, now);
+    GiveUp(state, queue, task, task.progress, now);
     return;
   }
   const bool has_token = queue.bucket.TryTake(now);

@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "core/tasks/dead_letters.h"
 #include "core/tasks/expiry.h"
 
 namespace sluice::core {
@@ -103,7 +102,6 @@ void EndTask(MachineState& state, QueueRuntime& queue, const Task& task, TaskEnd
   SLUICE_CHECK(!queue.IsPurged(sequence), "a purged task ends only by purge");
   SLUICE_CHECK(queue.counters.task_count > 0, "more tasks end than were created");
 
-  if (end == TaskEnd::kExhausted) KeepDeadLetter(state, queue, ended, now);
   state.ledger.EraseTask(incarnation, ended);
   if (!ended.body->is_generated_id) {
     const Time until = now + queue.queue.config.tombstone_ttl;

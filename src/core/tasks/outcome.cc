@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/tasks/dead_letters.h"
 #include "core/tasks/dispatch.h"
 #include "core/tasks/lifecycle.h"
 #include "core/tasks/retry.h"
@@ -129,9 +130,7 @@ void AttemptFailed(MachineState& state, QueueRuntime& queue, Flight& flight, Att
   }
   const RetryConfig& retry = RetryConfigOf(body, queue.queue.config);
   if (IsExhausted(retry, progress, now)) {
-    state.ledger.PutProgress(queue.incarnation(), flight.task, progress);
-    flight.task.progress = std::move(progress);
-    EndTask(state, queue, flight.task, TaskEnd::kExhausted, now);
+    GiveUp(state, queue, flight.task, progress, now);
     return;
   }
   const Duration retry_after =
