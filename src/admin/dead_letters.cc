@@ -274,8 +274,9 @@ StatusOr<DeadLetterRequest> ParseDeadLetterRequest(std::string_view verb, std::s
     selection.last_status = status.get<std::int32_t>();
   }
   const bool has_filter = selection.ended_from || selection.ended_before || selection.last_status;
-  if (!selection.sequences.empty() && has_filter) {
-    return InvalidArgument("ids: go alone, without a filter");
+  const bool has_page = json.contains("page_size") || json.contains("page_token");
+  if (!selection.sequences.empty() && (has_filter || has_page)) {
+    return InvalidArgument("ids: go alone, without a filter or pages");
   }
   if (is_list) {
     SLUICE_RETURN_IF_ERROR(ReadPage(json, &request));

@@ -109,6 +109,20 @@ class DeadLetters(unittest.TestCase):
         self.assertEqual(again.header("X-CloudTasks-TaskRetryCount"), "0")
         self.assertEqual(self.letters(), [])
 
+    def test_what_redrive_and_delete_answered_outlives_the_process(self):
+        self.kill_tasks("again", "gone")
+        ids = {letter["name"].rsplit("/", 1)[1]: letter["id"] for letter in self.letters()}
+        self.client().pause_queue(name=QUEUE)
+        self.assertEqual(self.call("redrive", {"queue": QUEUE, "ids": [ids["again"]]})[1]["redriven"], 1)
+        self.server.kill()
+        self.server.start()
+        self.assertEqual([letter["id"] for letter in self.letters()], [ids["gone"]])
+        self.assertEqual(self.client().get_task(name=f"{QUEUE}/tasks/again").dispatch_count, 0)
+        self.assertEqual(self.call("delete", {"queue": QUEUE, "all": True})[1]["deleted"], 1)
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.letters(), [])
+
     def test_selections(self):
         self.kill_tasks("a", "b")
         self.status = 418
@@ -156,6 +170,7 @@ class DeadLetters(unittest.TestCase):
                 ("list", {"queue": QUEUE, "page_token": "x"}, 400, "page_token"),
                 ("list", {"queue": QUEUE, "view": "half"}, 400, "half"),
                 ("list", {"queue": QUEUE, "all": True}, 400, "all"),
+                ("list", {"queue": QUEUE, "ids": ["1"], "page_size": 2}, 400, "pages"),
                 ("list", {"queue": QUEUE, "last_status": "503"}, 400, "last_status"),
                 ("list", {"queue": QUEUE, "ended_from": "yesterday"}, 400, "yesterday"),
                 ("redrive", {"queue": QUEUE}, 400, "all"),
