@@ -9,8 +9,7 @@
 //       [--calls N] [--outstanding N] [--channels N] [--body N]
 //       [--queue NAME] [--url URL] [--schedule-in SECONDS] [--prefix P]
 //
-// Prints one line of JSON: calls, errors, seconds, rate, p50/p95/p99/p99.9 in
-// microseconds. A call's time runs from when it was handed to gRPC.
+// Prints the line of latency_report.h. A call's time runs from when it was handed to gRPC.
 
 #include <google/cloud/tasks/v2/cloudtasks.pb.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -19,14 +18,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/latency_report.h"
+
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+using SteadyClock = sluice::bench::LatencyReport::Clock;
 using google::cloud::tasks::v2::CreateTaskRequest;
 using google::cloud::tasks::v2::GetTaskRequest;
 
@@ -51,7 +51,7 @@ grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message) {
 
 class Load {
  public:
-  explicit Load(const Settings& settings) : settings_(settings) {
+  explicit Load(const Settings& settings) : settings_(settings), report_(settings.calls) {
     for (int i = 0; i < settings.channels; ++i) {
       grpc::ChannelArguments arguments;
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection each
@@ -67,30 +67,19 @@ class Load {
           std::chrono::system_clock::now().time_since_epoch());
       task->mutable_schedule_time()->set_seconds(now.count() + settings.schedule_in_seconds);
     }
-    latencies_us_.reserve(settings.calls);
   }
 
   int Run() {
     const auto begin = SteadyClock::now();
     for (std::uint64_t i = 0; i < std::min(settings_.outstanding, settings_.calls); ++i) Start();
-    while (finished_ < settings_.calls) {
+    while (report_.calls() < settings_.calls) {
       void* tag = nullptr;
       bool is_ok = false;
       if (!queue_.Next(&tag, &is_ok)) break;
       Finish(static_cast<Call*>(tag));
     }
-    const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
     queue_.Shutdown();
-    std::sort(latencies_us_.begin(), latencies_us_.end());
-    std::printf(
-        "{\"kind\": \"%s\", \"calls\": %llu, \"errors\": %llu, \"seconds\": %.3f, "
-        "\"rate\": %.0f, \"p50_us\": %.0f, \"p95_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": "
-        "%.0f, \"max_us\": %.0f}\n",
-        settings_.kind.c_str(), static_cast<unsigned long long>(finished_),
-        static_cast<unsigned long long>(errors_), seconds, static_cast<double>(finished_) / seconds,
-        Quantile(0.5), Quantile(0.95), Quantile(0.99), Quantile(0.999), Quantile(1));
-    if (errors_ != 0) std::fprintf(stderr, "first error: %s\n", first_error_.c_str());
-    return errors_ == 0 ? 0 : 1;
+    return report_.Print(settings_.kind, begin);
   }
 
  private:
@@ -130,18 +119,10 @@ class Load {
   }
 
   void Finish(Call* call) {
-    latencies_us_.push_back(
-        std::chrono::duration<double, std::micro>(SteadyClock::now() - call->begin).count());
-    if (!call->status.ok() && errors_++ == 0) first_error_ = call->status.error_message();
+    report_.Add(call->begin);
+    if (!call->status.ok()) report_.AddError(call->status.error_message());
     delete call;
-    ++finished_;
     if (started_ < settings_.calls) Start();
-  }
-
-  double Quantile(double q) const {
-    if (latencies_us_.empty()) return 0;
-    const auto last = static_cast<double>(latencies_us_.size() - 1);
-    return latencies_us_[static_cast<std::size_t>(q * last)];
   }
 
   const Settings settings_;
@@ -149,10 +130,7 @@ class Load {
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   CreateTaskRequest request_;
   std::uint64_t started_ = 0;
-  std::uint64_t finished_ = 0;
-  std::uint64_t errors_ = 0;
-  std::string first_error_;
-  std::vector<double> latencies_us_;
+  sluice::bench::LatencyReport report_;
 };
 
 }  // namespace

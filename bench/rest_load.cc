@@ -8,7 +8,7 @@
 //   sluice_bench_rest_load --target HOST:PORT [--calls N] [--connections N] [--body N]
 //       [--queue NAME] [--url URL] [--schedule-in SECONDS]
 //
-// Prints the same line of JSON as create_load.
+// Prints the line of latency_report.h.
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -30,10 +29,11 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
+#include "bench/latency_report.h"
 
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+using SteadyClock = sluice::bench::LatencyReport::Clock;
 
 struct Settings {
   std::string target;
@@ -92,8 +92,8 @@ int Connect(const std::string& target) {
 
 class Load {
  public:
-  explicit Load(const Settings& settings) : settings_(settings), request_(RequestOf(settings)) {
-    latencies_us_.reserve(settings.calls);
+  explicit Load(const Settings& settings)
+      : settings_(settings), request_(RequestOf(settings)), report_(settings.calls) {
     connections_.resize(settings.connections);
     for (Connection& connection : connections_) {
       fds_.push_back({Connect(settings.target), POLLIN, 0});
@@ -109,24 +109,13 @@ class Load {
   int Run() {
     const auto begin = SteadyClock::now();
     for (Connection& connection : connections_) Start(connection);
-    while (latencies_us_.size() < settings_.calls) {
+    while (report_.calls() < settings_.calls) {
       if (::poll(fds_.data(), fds_.size(), -1) < 0) Die("poll failed");
       for (std::size_t i = 0; i < fds_.size(); ++i) {
         if (fds_[i].revents != 0) Read(connections_[i]);
       }
     }
-    const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
-    std::sort(latencies_us_.begin(), latencies_us_.end());
-    const auto count = static_cast<double>(latencies_us_.size());
-    const auto at = [&](double q) {
-      return latencies_us_[static_cast<std::size_t>(q * (count - 1))];
-    };
-    fmt::print(
-        "{{\"kind\": \"rest\", \"calls\": {}, \"errors\": {}, \"seconds\": {:.3f}, "
-        "\"rate\": {:.0f}, \"p50_us\": {:.0f}, \"p99_us\": {:.0f}, \"p999_us\": {:.0f}}}\n",
-        latencies_us_.size(), errors_, seconds, count / seconds, at(0.5), at(0.99), at(0.999));
-    if (errors_ != 0) fmt::print(stderr, "first error: {}\n", first_error_);
-    return errors_ == 0 ? 0 : 1;
+    return report_.Print("rest", begin);
   }
 
  private:
@@ -156,11 +145,8 @@ class Load {
     if (got < 0) return;
     connection.answer.append(buffer, static_cast<std::size_t>(got));
     if (!IsWhole(connection.answer)) return;
-    latencies_us_.push_back(
-        std::chrono::duration<double, std::micro>(SteadyClock::now() - connection.begin).count());
-    if (connection.answer.compare(0, kOk.size(), kOk) != 0 && errors_++ == 0) {
-      first_error_ = connection.answer;
-    }
+    report_.Add(connection.begin);
+    if (!connection.answer.starts_with(kOk)) report_.AddError(connection.answer);
     connection.answer.clear();
     Start(connection);
   }
@@ -184,9 +170,7 @@ class Load {
   std::vector<Connection> connections_;
   std::vector<pollfd> fds_;
   std::uint64_t started_ = 0;
-  std::uint64_t errors_ = 0;
-  std::string first_error_;
-  std::vector<double> latencies_us_;
+  sluice::bench::LatencyReport report_;
 };
 
 }  // namespace
